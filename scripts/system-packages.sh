@@ -1,0 +1,18 @@
+#!/bin/sh
+# The programs that tests and benchmarks run for real. Installs them when root on a Debian machine, else names them.
+set -eu
+missing=
+for pair in bwrap:bubblewrap tmux:tmux script:bsdutils mount:mount unshare:util-linux; do
+    command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
+done
+[ -z "$missing" ] && exit 0
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    echo "installing:$missing"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq >/dev/null
+    # shellcheck disable=SC2086  # a list of names
+    apt-get install -y -qq --no-install-recommends $missing >/dev/null
+else
+    echo "Missing programs, whose tests will fail:$missing. Install them: sudo apt-get install$missing" >&2
+    [ "${CI:-}" != true ] || exit 1
+fi

@@ -1,0 +1,32 @@
+"""The one entry point: hands the process to the command line, a run server or a relay, importing only that one."""
+
+import sys
+
+
+def main() -> int:
+    """Run the part that argv[1] names. Returns the exit status.
+
+    The relay and the run server are daemons that start by entry point; everything else is the command line.
+    """
+    match sys.argv[1:2]:
+        case ["worker-relay"]:
+            from hopline.worker.relay import main as relay
+
+            return relay(sys.argv[2:])
+        case ["run-server"]:
+            from hopline.run.main import main as run_server
+
+            return run_server(sys.argv[2:])
+        case ["--version"] | ["-V"]:
+            from hopline import __version__
+
+            sys.stdout.write(f"hopline {__version__}\n")
+            return 0
+        case _:
+            from hopline.cli.main import main as command_line
+
+            return command_line(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""Settings and places: what config.toml may say, and where state, sockets and settings live.
+
+An unknown setting is an error that names the nearest known one. Environment: HOPLINE_HOME, HOPLINE_CONFIG and
+XDG_RUNTIME_DIR name the folders (DESIGN, "Command line").
+"""
+
+import difflib
+import os
+import re
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from hopline.errors import ConnectDenied, UsageError
+
+MAX_SOCKET_PATH_BYTES = 107
+"""Linux's bound on a Unix socket path (frontend reference 8.3)."""
+
+_UNITS = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What config.toml may hold; every field is a key of the same name.
+
+    Sizes are bytes: a whole number, or a text such as "2GiB", "500MB".
+    """
+
+    runner: str = "direct"
+    """Default runner of `hopline run`: direct, bwrap or auto."""
+    durability: str = "normal"
+    """normal: events survive any crash of hopline. full: fdatasync before publication; they survive power loss."""
+    journal_reserve: int = -1
+    """Bytes left free on the journal's volume; -1 means the smaller of 5 % and 2 GiB."""
+    max_journal: int = 0
+    """Default bound on one run's journal in bytes; 0 means none."""
+    when_journal_full: str = "pause"
+    """pause the worker, or drop-oldest segments, when max_journal is reached."""
+    stop_grace_seconds: float = 1.0
+    """How long a stopped worker may take to leave before it is killed."""
+
+
+_CHOICES = {
+    "runner": ("direct", "bwrap", "auto"),
+    "durability": ("normal", "full"),
+    "when_journal_full": ("pause", "drop-oldest"),
+}
+
+
+def parse_size(text: str | int) -> int:
+    """Bytes from 1000, "64k", "2GiB", "500MB". Raises UsageError on anything else."""
+    if isinstance(text, int) and not isinstance(text, bool) and text >= -1:
+        return text
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", str(text).strip().lower())
+    if found is None:
+        raise UsageError(f"{text!r} is not a size; write a number of bytes, or for example 500MB or 2GiB.")
+    return int(float(found[1]) * _UNITS[found[2] or ""])
+
+
+def parse_settings(table: dict[str, Any], source: str) -> Settings:
+    """Settings from a parsed TOML table. Raises UsageError that names the key, its source and the nearest known key."""
+    known = {field.name: field for field in fields(Settings)}
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known settings: {', '.join(known)}."
+            raise UsageError(f"unknown setting {key!r} in {source}; {hint}")
+        if key in _CHOICES and value not in _CHOICES[key]:
+            raise UsageError(f"{key} = {value!r} in {source}; it must be one of {', '.join(_CHOICES[key])}.")
+        if key in ("journal_reserve", "max_journal"):
+            value = parse_size(value)
+        if key == "stop_grace_seconds" and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
+            raise UsageError(f"{key} = {value!r} in {source}; it must be a number of seconds, 0 or more.")
+        values[key] = value
+    return Settings(**values)
+
+
+def config_file() -> Path:
+    """The settings file: HOPLINE_CONFIG, else config.toml in the platform's config folder."""
+    if named := os.environ.get("HOPLINE_CONFIG"):
+        return Path(named)
+    from platformdirs import user_config_path
+
+    return user_config_path("hopline") / "config.toml"
+
+
+def load_settings() -> Settings:
+    """The settings in force. A missing default file means the defaults; a missing HOPLINE_CONFIG is an error."""
+    path = config_file()
+    if not path.exists():
+        if "HOPLINE_CONFIG" in os.environ:
+            raise UsageError(f"HOPLINE_CONFIG names {path}, which does not exist.")
+        return Settings()
+    import tomllib
+
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read the settings in {path}: {error}") from error
+    return parse_settings(table, str(path))
+
+
+def home() -> Path:
+    """Where runs are kept: HOPLINE_HOME, else the platform's state folder."""
+    if named := os.environ.get("HOPLINE_HOME"):
+        return Path(named)
+    from platformdirs import user_state_path
+
+    return user_state_path("hopline")
+
+
+def runs_folder() -> Path:
+    """The folder that holds one folder a run, named by run id."""
+    return home() / "runs"
+
+
+def runtime_folder() -> Path:
+    """Where sockets live: $XDG_RUNTIME_DIR/hopline when absolute, else /tmp/hopline-<uid>. Not made here."""
+    base = os.environ.get("XDG_RUNTIME_DIR", "")
+    return Path(base) / "hopline" if base.startswith("/") else Path(f"/tmp/hopline-{os.getuid()}")  # noqa: S108  # owner and mode are checked before use
+
+
+def private_folder(path: Path) -> Path:
+    """Make `path` with mode 0700 if absent and check that it is a real folder of ours that nobody else may enter.
+
+    Raises ConnectDenied when it is a symlink, another user's, or open to group or others.
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = path.lstat()
+    if not path.is_dir() or path.is_symlink():
+        raise ConnectDenied(f"{path} is not a plain folder; remove it and try again.")
+    if status.st_uid != os.getuid():
+        raise ConnectDenied(
+            f"{path} belongs to user {status.st_uid}, not to you; set XDG_RUNTIME_DIR to a folder of yours."
+        )
+    if status.st_mode & 0o077:
+        raise ConnectDenied(f"{path} is open to other users (mode {status.st_mode & 0o777:o}); run: chmod 700 {path}")
+    return path
+
+
+def socket_path(run_id: str) -> Path:
+    """The control socket of a run. Raises UsageError when it is longer than the system allows, before any bind."""
+    path = runtime_folder() / "runs" / run_id / "control.sock"
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:
+        raise UsageError(
+            f"the socket path {path} has {len(os.fsencode(path))} bytes and the system allows "
+            f"{MAX_SOCKET_PATH_BYTES}; set XDG_RUNTIME_DIR to a shorter folder."
+        )
+    return path
