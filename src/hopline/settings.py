@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from hopline.errors import ConnectDenied, UsageError
+from hopline.errors import ConnectDenied, Unavailable, UsageError
 
 MAX_SOCKET_PATH_BYTES = 107
 """Linux's bound on a Unix socket path (frontend reference 8.3)."""
@@ -134,9 +134,15 @@ def runtime_folder() -> Path:
 def private_folder(path: Path) -> Path:
     """Make `path` with mode 0700 if absent and check that it is a real folder of ours that nobody else may enter.
 
-    Raises ConnectDenied when it is a symlink, another user's, or open to group or others.
+    Raises ConnectDenied when it is a symlink, another user's, or open to group or others, and Unavailable when it
+    cannot be made.
     """
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        path.mkdir(mode=0o700, parents=True)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise Unavailable(f"cannot make the folder {path}: {error.strerror}; free or name another one.") from error
     status = path.lstat()
     if not path.is_dir() or path.is_symlink():
         raise ConnectDenied(f"{path} is not a plain folder; remove it and try again.")
