@@ -1,0 +1,162 @@
+"""The `data` of each event kind that a run server records; `kind` is the tag and equals the event's type.
+
+Readers ignore keys they do not know (docs/wire/client.md, "Events"). The worker_* kinds, journal_dropped, and
+`offset` and `raw` of subprocess_output are beyond the seed.
+"""
+
+from typing import ClassVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+
+class Payload(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """Root of all payloads."""
+
+    exact: ClassVar[frozenset[str]] = frozenset()
+    """Fields of a closed set of words, which truncation leaves alone."""
+
+
+class ServerReady(Payload, frozen=True, kw_only=True, tag="server_ready"):
+    """The server listens."""
+
+    exact: ClassVar[frozenset[str]] = frozenset({"socket_protocol"})
+    socket_protocol: str = "jsonl"
+
+
+class RunStarted(Payload, frozen=True, kw_only=True, tag="run_started"):
+    """What the run is."""
+
+    exact: ClassVar[frozenset[str]] = frozenset({"outer_loop"})
+    outer_loop: str = "command"
+    input: str
+    """The command as a shell would read it."""
+    max_rounds: int | None = None
+    expected_roles: list[str] = []
+    overview: None = None
+
+
+class RunStatusChanged(Payload, frozen=True, kw_only=True, tag="run_status_changed"):
+    """One move of the status machine."""
+
+    exact: ClassVar[frozenset[str]] = frozenset({"status", "previous"})
+    status: str
+    previous: str
+
+
+class RunInterrupted(Payload, frozen=True, kw_only=True, tag="run_interrupted"):
+    """The run was ended from outside."""
+
+    reason: str
+    signal: int | None = None
+    """The signal that the run server got, when that was the reason."""
+
+
+class FrameworkWarning(Payload, frozen=True, kw_only=True, tag="framework_warning"):
+    """Something a person should know; also in the envelope's diagnostic."""
+
+    exact: ClassVar[frozenset[str]] = frozenset({"source"})
+    summary: str
+    detail: str | None = None
+    source: str = "other"
+    source_label: str | None = None
+
+
+class WorkerStarted(Payload, frozen=True, kw_only=True, tag="worker_started"):
+    """Beyond the seed: a generation's direct worker runs."""
+
+    exact: ClassVar[frozenset[str]] = frozenset({"runner"})
+    generation: int
+    pid: int
+    """In the relay's pid namespace."""
+    argv: list[str]
+    cwd: str
+    runner: str
+    """direct or bwrap: what was really used."""
+
+
+class WorkerExited(Payload, frozen=True, kw_only=True, tag="worker_exited"):
+    """Beyond the seed: the direct worker's exit code."""
+
+    generation: int
+    code: int
+
+
+class WorkerSignaled(Payload, frozen=True, kw_only=True, tag="worker_signaled"):
+    """Beyond the seed: the signal that ended the direct worker."""
+
+    generation: int
+    signal: int
+
+
+class Descendant(msgspec.Struct, frozen=True, kw_only=True):
+    """A process of the run that outlived its worker."""
+
+    pid: int
+    name: str
+    started_at: str
+    """RFC 3339."""
+    start_time: float
+    """Seconds since the epoch; with `pid` it names one process for good."""
+
+
+class Descendants(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of everything the worker started."""
+
+    state: str
+    """gone, remaining or unknown."""
+    processes: list[Descendant] = []
+
+
+class WorkerRetired(Payload, frozen=True, kw_only=True, tag="worker_retired"):
+    """Beyond the seed: a generation is over: launcher reaped, descendants looked for."""
+
+    exact: ClassVar[frozenset[str]] = frozenset({"runner", "how"})
+    generation: int
+    runner: str
+    how: str
+    """What the statement about descendants rests on."""
+    descendants: Descendants
+
+
+class JournalDropped(Payload, frozen=True, kw_only=True, tag="journal_dropped"):
+    """Beyond the seed: drop-oldest took these events away."""
+
+    first_sequence: int
+    last_sequence: int
+    bytes: int
+
+
+class SubprocessOutput(Payload, frozen=True, kw_only=True, tag="subprocess_output"):
+    """One piece of what a worker wrote."""
+
+    process_id: str
+    """`worker-<generation>`."""
+    process_kind: str = "worker"
+    stream: str
+    """stdout or stderr."""
+    content: str
+    """Text for people; U+FFFD where the bytes are no UTF-8."""
+    offset: int = 0
+    """Beyond the seed: bytes of this stream and generation before this piece."""
+    raw: bytes | UnsetType = UNSET
+    """Beyond the seed: the exact bytes (base64 on the wire), only when `content` cannot reproduce them."""
+
+    def written(self) -> bytes:
+        """Exactly what the worker wrote."""
+        return self.content.encode() if self.raw is UNSET else self.raw
+
+
+Known = (
+    ServerReady
+    | RunStarted
+    | RunStatusChanged
+    | RunInterrupted
+    | FrameworkWarning
+    | WorkerStarted
+    | WorkerExited
+    | WorkerSignaled
+    | WorkerRetired
+    | JournalDropped
+    | SubprocessOutput
+)
