@@ -1,0 +1,69 @@
+"""What a controller tells of its generation: the relay's events, checked and in order, and what went wrong."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hopline.wire.worker.messages import (
+    Fatal,
+    InterruptResult,
+    SemanticEvent,
+    ShutdownStarted,
+    StderrClosed,
+    StdinResult,
+    StdoutClosed,
+    WorkerExited,
+    WorkerSidebandClosed,
+    WorkerSignaled,
+    WorkerStarted,
+)
+from hopline.wire.worker.output import OutputChunk
+
+
+class FaultToken(StrEnum):
+    """Names of the decisions against a relay or a worker (docs/wire/worker.md, "Decisions")."""
+
+    MALFORMED = "WW-FRAME-MALFORMED"
+    OVERSIZE = "WW-FRAME-OVERSIZE"
+    PARTIAL = "WW-FRAME-PARTIAL"
+    ORDER = "WW-EVENT-ORDER"
+    PHASE = "WW-PHASE"
+    RECEIPT = "WW-RECEIPT"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The first violation of a generation, which fails it."""
+
+    token: FaultToken
+    message: str
+    """What came and why it may not, for a person."""
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.token})"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnded:
+    """The relay's event stream ended, the last thing of a generation."""
+
+    clean: bool
+    """After every closure and the outcome, at the end of a line."""
+
+
+Report = (
+    WorkerStarted
+    | OutputChunk
+    | SemanticEvent
+    | InterruptResult
+    | StdinResult
+    | ShutdownStarted
+    | StdoutClosed
+    | StderrClosed
+    | WorkerSidebandClosed
+    | WorkerExited
+    | WorkerSignaled
+    | Fatal
+    | Fault
+    | StreamEnded
+)
+"""Raw output comes joined, as chunks; everything else as the relay's own event."""
