@@ -1,0 +1,95 @@
+"""Who a journal is: `store.json`, written once when the journal is made and never changed."""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from hopline.clock import rfc3339
+from hopline.errors import Corrupt, Unavailable
+from hopline.ids import new_store_id
+
+STORE_FILE = "store.json"
+SEGMENTS_FOLDER = "segments"
+INDEX_FILE = "index.db"
+SPINE_FILE = "spine.jsonl"
+FORMAT = 1
+"""Version of the files' format; a reader refuses a greater one."""
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """The content of store.json; unknown keys of a later edition of the same format are ignored."""
+
+    format: int
+    store_id: str
+    run_id: str
+    created_at: str
+
+
+def create_identity(folder: Path, run_id: str, *, durable: bool) -> Identity:
+    """Make the journal's folders and store.json, all private to this user.
+
+    Raises Unavailable when a journal is there already or the folder cannot be made; nothing half-made is left then.
+    """
+    identity = Identity(FORMAT, new_store_id(), run_id, rfc3339())
+    made: list[Path] = []
+    try:
+        if (folder / STORE_FILE).exists():
+            raise Unavailable(f"{folder} already holds a journal; open it, or choose another folder.")
+        for path in (folder, folder / SEGMENTS_FOLDER):
+            if not path.is_dir():
+                path.mkdir(mode=0o700, parents=path is folder)
+                made.append(path)
+        temporary = folder / (STORE_FILE + ".new")
+        made.append(temporary)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(identity) + b"\n")
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.replace(folder / STORE_FILE)
+        if durable:
+            sync_folder(folder)
+            sync_folder(folder.parent)
+    except OSError as error:
+        _remove(made)
+        raise Unavailable(
+            f"cannot make a journal in {folder}: {error.strerror}; free some room there or set HOPLINE_HOME elsewhere."
+        ) from error
+    return identity
+
+
+def read_identity(folder: Path) -> Identity:
+    """Who the journal in `folder` is. Raises Unavailable when there is none or it is newer than us, Corrupt else."""
+    path = folder / STORE_FILE
+    try:
+        identity = msgspec.json.decode(path.read_bytes(), type=Identity)
+    except FileNotFoundError:
+        raise Unavailable(f"{folder} holds no journal (there is no {STORE_FILE}); check the path.") from None
+    except OSError as error:
+        raise Unavailable(f"cannot read {path}: {error.strerror}; check its owner and mode.") from error
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise Corrupt(f"{path} does not say what journal this is ({error}); restore it from a copy.") from error
+    if identity.format > FORMAT:
+        raise Unavailable(
+            f"{path} has format {identity.format} and this hopline reads up to {FORMAT}; update hopline to open it."
+        )
+    return identity
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the folder's entries on stable storage. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(made: list[Path]) -> None:
+    for path in reversed(made):
+        try:
+            path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
+        except OSError:
+            continue

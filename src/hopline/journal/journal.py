@@ -1,0 +1,239 @@
+"""The journal of one live run: append, commit, publish; read back anything at any time."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from hopline.errors import Misuse, Unavailable
+from hopline.journal import lines
+from hopline.journal.backlog import Backlog
+from hopline.journal.catalogue import Catalogue, Segment
+from hopline.journal.identity import SEGMENTS_FOLDER, SPINE_FILE, Identity, create_identity
+from hopline.journal.ledger import Ledger
+from hopline.journal.log import SegmentLog, create_first_segment
+from hopline.journal.port import (
+    MAX_EVENT_BYTES,
+    CloseReport,
+    Damage,
+    JournalOptions,
+    OpenReport,
+    Slice,
+    SpineRow,
+)
+from hopline.journal.reader import Reader
+from hopline.journal.space import Space
+from hopline.journal.tally import Tally
+from hopline.journal.window import Window
+from hopline.journal.writer import Parts, Writer
+
+BACKLOG_BYTES = 4 * 1024 * 1024
+"""Assigned and not yet committed beyond this, `room()` says False."""
+
+_CLOSE_SECONDS = 5.0
+
+
+def _ignore(*_: object) -> None:
+    return None
+
+
+class Journal:
+    """The one writer of a store. Use it from one thread, its owner's; the writer thread is inside.
+
+    An event is committed before anything here shows it: `read` returns committed events only, and `on_commit` is
+    called, from the writer thread, after each commit. Get one with `create` or `open`; end it with `close`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        identity: Identity,
+        options: JournalOptions,
+        catalogue: Catalogue,
+        ledger: Ledger,
+        *,
+        last_sequence: int,
+        size_bytes: int,
+        report: OpenReport,
+        on_commit: Callable[[], None],
+        on_state: Callable[[str | None], None],
+        on_dropped: Callable[[int, int, int], None],
+    ) -> None:
+        """Not for callers: use `create` or `open`."""
+        self.report = report
+        """What opening found; all zero for a new journal."""
+        self._folder = folder
+        self._identity = identity
+        self._options = options
+        self._catalogue = catalogue
+        self._ledger = ledger
+        self._last = last_sequence
+        self._appended = 0
+        self._started_size = size_bytes
+        self._closed = False
+        self._window = Window(last_sequence)
+        self._backlog = Backlog()
+        self._reader = Reader(catalogue)
+        durable = options.durability == "full"
+        try:
+            parts = Parts(
+                backlog=self._backlog,
+                catalogue=catalogue,
+                log=SegmentLog(folder, catalogue.segments[-1], durable=durable),
+                ledger=ledger,
+                window=self._window,
+                space=Space(folder, options.reserve_bytes),
+                segment_bytes=options.segment_bytes,
+                max_bytes=options.max_bytes,
+                drop_oldest=options.when_full == "drop-oldest",
+                on_commit=on_commit,
+                on_state=on_state,
+                on_dropped=on_dropped,
+            )
+        except OSError as error:
+            raise Unavailable(f"cannot write the journal in {folder}: {error.strerror}.") from error
+        self._writer = Writer(parts, size_bytes)
+        self._writer.start()
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        run_id: str,
+        options: JournalOptions | None = None,
+        on_commit: Callable[[], None] = _ignore,
+        on_state: Callable[[str | None], None] = _ignore,
+        on_dropped: Callable[[int, int, int], None] = _ignore,
+    ) -> "Journal":
+        """A new, empty journal in `folder`, which is made (0700).
+
+        Args:
+            folder: where; must hold no journal yet.
+            run_id: whose events these will be.
+            options: how it is kept.
+            on_commit: called from the writer thread after each commit.
+            on_state: called from the writer thread with the reason when output is to be held back, with None when
+                it may go on.
+            on_dropped: called from the writer thread with first and last sequence and bytes of what drop-oldest took.
+
+        Raises Unavailable when the folder cannot be written; nothing half-made is left then.
+        """
+        options = options or JournalOptions()
+        durable = options.durability == "full"
+        identity = create_identity(folder, run_id, durable=durable)
+        segment = create_first_segment(folder, durable=durable)
+        ledger = Ledger(folder, identity, Tally(1), [], None)
+        return cls(
+            folder, identity, options, Catalogue([segment]), ledger, last_sequence=0, size_bytes=0,
+            report=OpenReport(), on_commit=on_commit, on_state=on_state, on_dropped=on_dropped,
+        )  # fmt: skip
+
+    @property
+    def store_id(self) -> str:
+        """Names the sequence space: 32 hex digits, random per store."""
+        return self._identity.store_id
+
+    @property
+    def run_id(self) -> str:
+        """The run whose events these are."""
+        return self._identity.run_id
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        return self._folder
+
+    @property
+    def first_sequence(self) -> int:
+        """The oldest event kept; 1 unless oldest segments were dropped."""
+        return self._catalogue.segments[0].first
+
+    @property
+    def last_sequence(self) -> int:
+        """The newest event assigned; it may not be committed yet."""
+        return self._last
+
+    @property
+    def next_sequence(self) -> int:
+        """What the next appended line must carry."""
+        return self._last + 1
+
+    @property
+    def committed_sequence(self) -> int:
+        """The newest event that `read` returns; one less than `first_sequence` when there is none."""
+        return self._window.committed
+
+    @property
+    def size_bytes(self) -> int:
+        """Committed bytes of the segments together."""
+        return self._writer.size_bytes
+
+    @property
+    def damage(self) -> list[Damage]:
+        """Every damage met so far, each once."""
+        return [*self.report.damage, *self._reader.damage]
+
+    def append(self, line: bytes, *, kind: str) -> int:
+        """Assign the next sequence to an event and queue it for the writer; never waits.
+
+        Args:
+            line: the event's exact wire bytes without a newline; begins with `lines.prefix(next_sequence)`.
+            kind: its `type`.
+
+        Returns the sequence. Raises Misuse when the line is not that, is longer than 1,000,000 bytes, or the journal
+        is closed.
+        """
+        sequence = self._last + 1
+        if not line.startswith(b'{"protocol_version":1,"sequence":%d,' % sequence):
+            raise Misuse(f"an event must begin with {lines.prefix(sequence)!r}, not {line[:60]!r}")
+        if len(line) > MAX_EVENT_BYTES:
+            raise Misuse(f"event {sequence} has {len(line)} bytes and may have {MAX_EVENT_BYTES}")
+        if self._closed:
+            raise Misuse(f"event {sequence} comes after the journal was closed")
+        self._backlog.put(sequence, line, kind)
+        self._last = sequence
+        self._appended += len(line) + 1
+        return sequence
+
+    def room(self) -> bool:
+        """Whether more output may be taken now; lifecycle events may be appended in any case.
+
+        False while too much waits to be committed, the volume is below the reserve or full, or `max_bytes` is reached
+        with `pause`. Ask again after the next `on_commit` or `on_state`.
+        """
+        return self._uncommitted() <= BACKLOG_BYTES and self._writer.reason is None
+
+    def read(self, after: int, *, before: int | None = None, max_bytes: int = 1 << 20) -> Slice:
+        """Committed events with after < sequence < before, at least one if there is any, else about `max_bytes`.
+
+        From the window in memory when it reaches back that far, else from the segments; damage is stepped over.
+        """
+        found = self._window.read(after, before, max_bytes)
+        return self._reader.read(after, before, max_bytes) if found is None else found
+
+    def spine(self, through: int) -> list[bytes]:
+        """The lines of SPINE_KINDS with sequence <= through, in order, without newlines; committed ones only."""
+        return [self._spine_line(row) for row in list(self._ledger.spine) if row.sequence <= through]
+
+    def close(self, timeout: float = _CLOSE_SECONDS) -> CloseReport:
+        """Commit what is queued, within `timeout` seconds, and say what could not be; later calls do nothing.
+
+        Waits for the writer thread: call it off the loop when the volume may be full.
+        """
+        if self._closed:
+            return CloseReport()
+        self._closed = True
+        ended = self._writer.close(timeout)
+        self._catalogue.close()
+        missing = self._last - self._window.committed
+        if not missing:
+            return CloseReport()
+        reason = self._writer.failure or ("the volume does not answer" if not ended else "there was no time")
+        return CloseReport(missing, self._uncommitted(), self._window.committed + 1, reason)
+
+    def _uncommitted(self) -> int:
+        return self._started_size + self._appended - self._writer.size_bytes
+
+    def _spine_line(self, row: SpineRow) -> bytes:
+        if row.segment:
+            return self._catalogue.pread(self._catalogue.holding(row.segment)[0], row.size, row.offset)
+        spine = Segment(0, self._folder / SEGMENTS_FOLDER / SPINE_FILE)
+        return self._catalogue.pread(spine, row.size, row.offset)

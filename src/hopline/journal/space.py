@@ -1,0 +1,47 @@
+"""How much of the volume is ours to fill."""
+
+import os
+import time
+from pathlib import Path
+
+_SHARE = 20
+_MOST_RESERVED = 2 * 1024**3
+_EVERY_BYTES = 4 * 1024 * 1024
+_EVERY_SECONDS = 0.1
+
+
+class Space:
+    """Whether the reserve is still free, looked up at most every 4 MiB written or 100 ms.
+
+    Args:
+        folder: on the volume in question.
+        reserve_bytes: what is to stay free; -1 means the smaller of 5 % of the volume and 2 GiB.
+    """
+
+    def __init__(self, folder: Path, reserve_bytes: int) -> None:
+        self._folder = folder
+        volume = os.statvfs(folder)
+        self.reserve_bytes = (
+            min(volume.f_blocks * volume.f_frsize // _SHARE, _MOST_RESERVED) if reserve_bytes < 0 else reserve_bytes
+        )
+        self.low = False
+        self._written = 0
+        self._looked = 0.0
+        self.look()
+
+    def wrote(self, size: int) -> None:
+        """Count `size` bytes and look again when it is time."""
+        self._written += size
+        if self._written >= _EVERY_BYTES or time.monotonic() - self._looked >= _EVERY_SECONDS:
+            self.look()
+
+    def look(self) -> None:
+        """Ask the volume now. A volume that does not answer counts as low."""
+        self._written = 0
+        self._looked = time.monotonic()
+        try:
+            volume = os.statvfs(self._folder)
+        except OSError:
+            self.low = True
+        else:
+            self.low = volume.f_bavail * volume.f_frsize < self.reserve_bytes

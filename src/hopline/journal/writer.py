@@ -1,0 +1,154 @@
+"""The one thread that writes: takes all that is queued, commits it together, then publishes it."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hopline.journal.backlog import Backlog
+from hopline.journal.catalogue import Catalogue
+from hopline.journal.ledger import Ledger
+from hopline.journal.log import SegmentLog, split
+from hopline.journal.space import Space
+from hopline.journal.window import Chunk, Window
+
+_RETRY_SECONDS = 0.25
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a writer works with."""
+
+    backlog: Backlog
+    catalogue: Catalogue
+    log: SegmentLog
+    ledger: Ledger
+    window: Window
+    space: Space
+    segment_bytes: int
+    max_bytes: int
+    drop_oldest: bool
+    on_commit: Callable[[], None]
+    on_state: Callable[[str | None], None]
+    on_dropped: Callable[[int, int, int], None]
+
+
+class Writer:
+    """Runs in its own thread until closed. Other threads read its attributes; only it sets them.
+
+    Args:
+        parts: what it works with; it is the only user of log, ledger and space.
+        size_bytes: what all segments hold already.
+    """
+
+    def __init__(self, parts: Parts, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
+        self.failure: str | None = None
+        self.reason: str | None = None
+        """Why the caller is to take no more output; None when it may."""
+        self._parts = parts
+        self._give_up_at = float("inf")
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="journal-writer", daemon=True)
+        self._say()
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def close(self, timeout: float) -> bool:
+        """Write what is queued and end within `timeout` seconds; whether the thread has ended."""
+        self._give_up_at = time.monotonic() + timeout
+        self._stopping.set()
+        self._parts.backlog.close()
+        self._thread.join(timeout + 2 * _RETRY_SECONDS)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        parts = self._parts
+        try:
+            while (chunks := parts.backlog.take(None if self.reason is None else _RETRY_SECONDS)) is not None:
+                if chunks:
+                    if not self._write(chunks):
+                        break
+                    parts.ledger.flush_when_due()
+                else:
+                    parts.space.look()
+                self._say()
+            parts.ledger.close()
+        finally:
+            parts.log.close()
+
+    def _write(self, chunks: list[Chunk]) -> bool:
+        """Commit and publish every chunk, however long the volume has no room; False when closing gave up on it."""
+        while chunks:
+            group = self._group(chunks)
+            try:
+                self._turn_when_due(group)
+                done = self._parts.log.append(group)
+            except OSError as error:
+                self.failure = error.strerror or str(error)
+                self._say()
+                if not self._wait():
+                    return False
+                continue
+            written, rest = split(group, done)
+            self._publish(written, done)
+            chunks = [*rest, *chunks[len(group) :]]
+        self.failure = None
+        return True
+
+    def _group(self, chunks: Sequence[Chunk]) -> Sequence[Chunk]:
+        """The first chunks, as many as go into one segment."""
+        size = self._parts.log.segment.size
+        count = 0
+        for chunk in chunks:
+            size += len(chunk.data)
+            if count and size > self._parts.segment_bytes:
+                break
+            count += 1
+        return chunks[:count]
+
+    def _turn_when_due(self, group: Sequence[Chunk]) -> None:
+        log = self._parts.log
+        if log.segment.size and log.segment.size + len(group[0].data) > self._parts.segment_bytes:
+            segment = log.turn(group[0].first)
+            self._parts.catalogue.add(segment)
+            self._parts.ledger.turned(segment.first)
+
+    def _publish(self, chunks: Sequence[Chunk], size: int) -> None:
+        parts = self._parts
+        for chunk in chunks:
+            parts.ledger.wrote(chunk)
+        parts.log.segment.size += size
+        self.size_bytes += size
+        parts.window.add(chunks)
+        parts.space.wrote(size)
+        parts.on_commit()
+
+    def _wait(self) -> bool:
+        """Wait before trying again; False when closing has given up."""
+        left = self._give_up_at - time.monotonic()
+        if left <= 0:
+            return False
+        if self._stopping.is_set():
+            time.sleep(min(_RETRY_SECONDS, left))
+        else:
+            self._stopping.wait(_RETRY_SECONDS)
+        return True
+
+    def _say(self) -> None:
+        reason = self._why_not()
+        if reason != self.reason:
+            self.reason = reason
+            self._parts.on_state(reason)
+
+    def _why_not(self) -> str | None:
+        if self.failure is not None:
+            return f"the journal cannot be written ({self.failure}); it goes on when there is room"
+        if self._parts.space.low:
+            return f"less than the reserve of {self._parts.space.reserve_bytes} bytes is free on the journal's volume"
+        return None
