@@ -1,0 +1,1 @@
+"""The figures of docs/performance.md: each measure beside its reference, in one run. `python -m benchmarks --help`."""
