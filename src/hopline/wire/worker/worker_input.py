@@ -1,0 +1,101 @@
+"""Bytes on their way into one of the worker's pipes, and what is owed when they are there or cannot be.
+
+Source: docs/wire/worker.md, "Input and interrupts" and "Retirement".
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+_PIECE_BYTES = 128
+"""Counted for each piece besides its data, so that many empty ones are bounded too."""
+
+
+@dataclass(slots=True)
+class _Piece:
+    data: bytes
+    request_id: int | None
+    keep: bool
+    """Whether it may still wait for the worker when retirement has begun."""
+    written: int = 0
+
+
+class WorkerInput:
+    """One byte stream into the worker: its fd 0 or its sideband. Open until `closed`, which never reverts."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[_Piece] = deque()
+        self._last_offer = False
+        self._close_when_empty = False
+        self.closed = False
+        self.size = 0
+        """Bytes that wait."""
+
+    @property
+    def weight(self) -> int:
+        """About the memory that what waits takes."""
+        return self.size + _PIECE_BYTES * len(self._pieces)
+
+    @property
+    def accepting(self) -> bool:
+        """Whether `put` has a meaning: not closed, and no close asked for."""
+        return not self.closed and not self._close_when_empty
+
+    def put(self, data: bytes, request_id: int | None = None, *, keep: bool = False) -> None:
+        """Queue `data`; with a request id, even empty data is owed a receipt once what is before it is written."""
+        self._pieces.append(_Piece(data, request_id, keep))
+        self.size += len(data)
+
+    def close_when_empty(self) -> None:
+        """Close after everything queued before."""
+        self._close_when_empty = True
+
+    def offer_last(self) -> None:
+        """Retirement: what waits is offered once more, and what then stalls is given up (WW-TELL-WORKER)."""
+        self._last_offer = True
+
+    def buffers(self) -> list[bytes | memoryview]:
+        """What to offer to one write."""
+        return [memoryview(piece.data)[piece.written :] for piece in list(self._pieces)[:16] if piece.data]
+
+    def wrote(self, count: int) -> list[int]:
+        """`count` bytes are in the pipe; returns the request ids that are thereby answered.
+
+        With 0 it settles pieces without data.
+        """
+        receipts = []
+        self.size -= count
+        while self._pieces:
+            piece = self._pieces[0]
+            step = min(count, len(piece.data) - piece.written)
+            piece.written += step
+            count -= step
+            if piece.written < len(piece.data):
+                break
+            self._pieces.popleft()
+            if piece.request_id is not None:
+                receipts.append(piece.request_id)
+        return receipts
+
+    def stalled(self) -> None:
+        """The pipe took all it can now. After `offer_last` the rest is dropped, and if that cuts a piece short the
+        stream closes: nothing may follow it (WW-ABORTED-FRAME)."""
+        if not self._last_offer:
+            return
+        if self._pieces and self._pieces[0].written and not self._pieces[0].keep:
+            self.close()
+            return
+        kept = [piece for piece in self._pieces if piece.keep]
+        self._pieces = deque(kept)
+        self.size = sum(len(piece.data) - piece.written for piece in kept)
+
+    def should_close(self) -> bool:
+        """Whether everything is written and the end was asked for."""
+        return not self.closed and self._close_when_empty and not self._pieces
+
+    def close(self) -> list[int | None]:
+        """Close now; returns the request id, or None, of each piece that will not be written in full."""
+        unwritten = [piece.request_id for piece in self._pieces]
+        self._pieces.clear()
+        self.size = 0
+        self.closed = True
+        return unwritten

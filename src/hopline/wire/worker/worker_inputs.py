@@ -1,0 +1,111 @@
+"""What goes into the worker: its fd 0 and its sideband, with bounds, receipts and their end.
+
+Source: docs/wire/worker.md, "Input and interrupts" (WW-STDIN-STREAM, WW-STDIN-RECEIPT, WW-INPUT-BOUND).
+"""
+
+from msgspec import UNSET, UnsetType
+
+from hopline.wire.worker.codec import encode
+from hopline.wire.worker.limits import RelayLimits
+from hopline.wire.worker.messages import Evaluate, SidebandShutdown, Stdin, StdinBytes, StdinClose, StdinResult
+from hopline.wire.worker.relay_ports import Target
+from hopline.wire.worker.worker_input import WorkerInput
+
+_CLOSED = "the worker's input is closed"
+
+
+class WorkerInputs:
+    """Both pipes into one worker. What goes wrong is returned as a sentence, for the relay to fail with."""
+
+    def __init__(self, limits: RelayLimits, *, sideband: bool) -> None:
+        self._limits = limits
+        self._pipes = {target: WorkerInput() for target in Target}
+        self._receipts: list[StdinResult] = []
+        self._open = set(Target)
+        if not sideband:
+            self._pipes[Target.SIDEBAND].close()
+            self._open.remove(Target.SIDEBAND)
+
+    def obey(self, command: Evaluate | Stdin | StdinBytes | StdinClose) -> str | None:
+        """Queue what a command brings."""
+        match command:
+            case Evaluate():
+                if not self._pipes[Target.SIDEBAND].accepting:
+                    return "evaluate for a worker without a sideband"  # WW-NO-SIDEBAND
+                return self._put(Target.SIDEBAND, encode(command), None)
+            case StdinClose():
+                self._pipes[Target.STDIN].close_when_empty()
+                return None
+            case Stdin():
+                return self._put_stdin(command.data.encode(), command.request_id)
+            case StdinBytes():
+                return self._put_stdin(command.data, command.request_id)
+
+    def buffers(self, target: Target) -> list[bytes | memoryview]:
+        """What to offer to the pipe."""
+        return self._pipes[target].buffers()
+
+    def wrote(self, target: Target, count: int) -> None:
+        """The pipe took `count` bytes."""
+        self._receipts.extend(StdinResult(request_id) for request_id in self._pipes[target].wrote(count))
+
+    def stalled(self, target: Target) -> None:
+        """The pipe takes no more for now."""
+        self._pipes[target].stalled()
+
+    def failed(self, target: Target, message: str) -> str | None:
+        """The worker closed its end: an answer to input that asked for one, otherwise a failure."""
+        unwritten = self._pipes[target].close()
+        for request_id in unwritten:
+            if request_id is None:
+                return f"cannot write worker {target}: {message}"
+            self._receipts.append(StdinResult(request_id, message))
+        return None
+
+    def retire(self) -> None:
+        """Close fd 0 and tell the sideband, whatever still waits (WW-TELL-WORKER)."""
+        stdin, sideband = self._pipes[Target.STDIN], self._pipes[Target.SIDEBAND]
+        stdin.offer_last()
+        stdin.close_when_empty()
+        if sideband.accepting:
+            sideband.put(encode(SidebandShutdown()), keep=True)
+            sideband.offer_last()
+
+    def close(self) -> None:
+        """The worker is gone."""
+        for pipe in self._pipes.values():
+            pipe.close()
+
+    def take_receipts(self) -> list[StdinResult]:
+        """Receipts that are due, in order."""
+        self.wrote(Target.STDIN, 0)
+        receipts, self._receipts = self._receipts, []
+        return receipts
+
+    def take_closed(self) -> list[Target]:
+        """Targets whose descriptor is to be closed now, each once."""
+        closed = []
+        for target in sorted(self._open):
+            pipe = self._pipes[target]
+            if pipe.should_close():
+                pipe.close()
+            if pipe.closed:
+                self._open.remove(target)
+                closed.append(target)
+        return closed
+
+    def _put_stdin(self, data: bytes, request_id: int | UnsetType) -> str | None:
+        owed = None if request_id is UNSET else request_id
+        if self._pipes[Target.STDIN].accepting:
+            return self._put(Target.STDIN, data, owed)
+        if owed is None:
+            return f"cannot write worker stdin: {_CLOSED}"
+        self._receipts.append(StdinResult(owed, _CLOSED))
+        return None
+
+    def _put(self, target: Target, data: bytes, request_id: int | None) -> str | None:
+        if sum(pipe.weight for pipe in self._pipes.values()) + len(data) > self._limits.input_bytes:
+            return f"more than {self._limits.input_bytes} bytes of input wait for the worker"  # WW-INPUT-BOUND
+        if data or request_id is not None:
+            self._pipes[target].put(data, request_id)
+        return None

@@ -1,0 +1,64 @@
+"""The relay process: `hopline worker-relay [--no-sideband] [--patient] [--] CMD ARG...`.
+
+Protocol on fd 0 and 1, diagnostics on fd 2 (docs/wire/worker.md). The worker is started before anything heavy is
+imported, so that it runs while the relay gets ready to listen.
+"""
+
+import signal
+import sys
+
+from hopline.worker.relay_launch import LaunchedWorker, LaunchFailed, launch
+
+_USAGE = "usage: hopline worker-relay [--no-sideband] [--patient] [--] CMD ARG..."
+
+
+def main(argv: list[str]) -> int:
+    """Start the worker, serve it to its end, and return the relay's exit status.
+
+    Args:
+        argv: what follows `worker-relay` on the command line.
+    """
+    options = set()
+    while argv and argv[0] in ("--no-sideband", "--patient"):
+        options.add(argv.pop(0))
+    if argv and argv[0] == "--":
+        argv = argv[1:]
+    elif argv and argv[0].startswith("-"):
+        return _complain(f"unknown option {argv[0]}; {_USAGE}", 2)
+    if not argv:
+        return _complain(_USAGE, 2)
+    # Like the seed's relay, a signal ends this one at once; Python would rather raise in the middle of a step.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sideband = "--no-sideband" not in options
+    worker: LaunchedWorker | None = None
+    failure = ""
+    try:
+        worker = launch(argv, sideband=sideband)
+    except LaunchFailed as failed:
+        failure = str(failed)
+    return _serve(worker, failure, sideband=sideband, patient="--patient" in options)
+
+
+def _serve(worker: LaunchedWorker | None, failure: str, *, sideband: bool, patient: bool) -> int:
+    import gc
+    from time import monotonic
+
+    from hopline.wire.worker.relay import RelayMachine
+    from hopline.worker.relay_loop import RelayLoop
+
+    # Freeing one large block teaches the allocator to keep such blocks instead of returning their pages each time.
+    del_after_use = bytes(16 * 1024 * 1024)
+    del del_after_use
+    gc.freeze()
+    machine = RelayMachine(sideband=sideband, patient=patient)
+    if worker is None:
+        machine.launch_failed(failure, monotonic())
+    else:
+        machine.started(worker.pid)
+    finish = RelayLoop(machine, worker).run()
+    return _complain(finish.message, finish.status) if finish.message else finish.status
+
+
+def _complain(message: str, status: int) -> int:
+    sys.stderr.write(f"hopline worker-relay: {message}\n")
+    return status

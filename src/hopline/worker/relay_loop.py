@@ -1,0 +1,247 @@
+"""The poll loop around a relay machine: reads what it wants, writes what it offers, does its effects.
+
+One thread and no hidden buffers; all policy is in `hopline.wire.worker.relay`.
+"""
+
+import fcntl
+import os
+import select
+import signal
+import stat
+from time import monotonic
+from typing import assert_never
+
+from hopline.wire.worker.messages import Outcome, WorkerExited, WorkerSignaled
+from hopline.wire.worker.relay import RelayMachine
+from hopline.wire.worker.relay_ports import (
+    CloseInput,
+    Effect,
+    Finish,
+    KillWorker,
+    ReapWorker,
+    SignalWorker,
+    Source,
+    Target,
+)
+from hopline.worker.relay_launch import LaunchedWorker
+
+READ_BYTES = 256 * 1024
+PIPE_BYTES = 1024 * 1024
+"""What a pipe grows to once it was found full. An idle run keeps the small default: the system counts a person's pipe
+memory, and beyond 64 MiB makes all their pipes tiny."""
+_FULL_PIPE_BYTES = 64 * 1024
+_LONGEST_POLL_MILLIS = 2.0**31 - 1
+_COMMANDS_FD, _EVENTS_FD = 0, 1
+_GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
+
+
+class RelayLoop:
+    """Runs one generation to its end.
+
+    Args:
+        machine: decides; `started` or `launch_failed` was already called.
+        worker: our ends of it, or None when the launch failed.
+    """
+
+    def __init__(self, machine: RelayMachine, worker: LaunchedWorker | None) -> None:
+        self._machine = machine
+        self._worker = worker
+        self._view = memoryview(bytearray(READ_BYTES))
+        self._sources = {Source.COMMANDS: _COMMANDS_FD}
+        self._targets: dict[Target, int] = {}
+        if worker is not None:
+            self._sources |= {Source.STDOUT: worker.stdout, Source.STDERR: worker.stderr}
+            self._targets[Target.STDIN] = worker.stdin
+            if worker.sideband is not None:
+                self._targets[Target.SIDEBAND], self._sources[Source.SIDEBAND] = worker.sideband
+        self._stalled: set[Target] = set()
+        self._offered_last = False
+        self._blocked = False
+        self._exit_seen = worker is None
+        self._finish: Finish | None = None
+        self._poll = select.poll()
+        self._polled: dict[int, int] = {}
+        self._grown: set[int] = set()
+        self._to_file = stat.S_ISREG(os.fstat(_EVENTS_FD).st_mode)
+
+    def run(self) -> Finish:
+        """Serve until the machine finishes. O_NONBLOCK of fd 1 is then as it was before (WW-NONBLOCK-RESTORED)."""
+        if self._to_file:
+            return self._serve()
+        blocking = os.get_blocking(_EVENTS_FD)
+        os.set_blocking(_EVENTS_FD, False)
+        try:
+            return self._serve()
+        finally:
+            os.set_blocking(_EVENTS_FD, blocking)
+
+    def _serve(self) -> Finish:
+        self._act()
+        while self._finish is None:
+            self._turn()
+        return self._finish
+
+    def _turn(self) -> None:
+        """Wait for something, then let the machine see all that is ready: commands first, the exit last."""
+        machine = self._machine
+        ready = dict(self._poll.poll(self._watch()))
+        now = monotonic()
+        if _EVENTS_FD in ready:
+            if ready[_EVENTS_FD] & _GONE:
+                machine.output_failed("the reader closed its end", now)
+            self._blocked = False
+        self._stalled -= {target for target, fd in self._targets.items() if fd in ready}
+        for source, fd in self._sources.items():
+            hurry = machine.draining and source is not Source.COMMANDS
+            if (fd in ready or hurry) and machine.wants(source):
+                self._read(source, fd)
+                self._act()
+        if self._worker is not None and not self._exit_seen and self._worker.pidfd in ready:
+            self._exit_seen = True
+            machine.worker_ended(_outcome(self._worker.pidfd), self._pipe_sizes(), monotonic())
+        machine.on_time(monotonic())
+        self._act()
+
+    def _watch(self) -> float | None:
+        """Bring what is polled up to date; returns how long to poll, in milliseconds."""
+        machine = self._machine
+        wanted = {fd: select.POLLIN for source, fd in self._sources.items() if machine.wants(source)}
+        hurry = machine.draining and any(fd != _COMMANDS_FD for fd in wanted)
+        for target in self._stalled:
+            wanted[self._targets[target]] = select.POLLOUT
+        if not self._to_file:
+            wanted[_EVENTS_FD] = select.POLLOUT if self._blocked else 0
+        if self._worker is not None and not self._exit_seen:
+            wanted[self._worker.pidfd] = select.POLLIN
+        if wanted != self._polled:
+            for fd in self._polled.keys() - wanted.keys():
+                self._poll.unregister(fd)
+            for fd, events in wanted.items():
+                self._poll.register(fd, events)
+            self._polled = wanted
+        if hurry:
+            return 0
+        deadline = machine.next_deadline()
+        if deadline is None:
+            return None
+        return min(max(0.0, deadline - monotonic()) * 1000, _LONGEST_POLL_MILLIS)
+
+    def _read(self, source: Source, fd: int) -> None:
+        machine = self._machine
+        try:
+            count = os.readv(fd, [self._view])
+        except BlockingIOError:
+            if source is not Source.COMMANDS:
+                machine.would_block(source, monotonic())
+        except OSError as error:
+            machine.read_failed(source, error.strerror or str(error), monotonic())
+        else:
+            if count == 0:
+                machine.receive_eof(source, monotonic())
+                return
+            if count >= _FULL_PIPE_BYTES:
+                self._grow(fd)
+            machine.receive(source, self._view[:count], monotonic())
+
+    def _act(self) -> None:
+        """Do effects and writes until the machine has nothing more to do that would not block."""
+        machine = self._machine
+        while True:
+            for effect in machine.take_effects():
+                self._do(effect)
+            if machine.retiring and not self._offered_last:
+                self._offered_last = True
+                self._stalled.clear()
+            wrote = [self._write_input(target) for target in tuple(self._targets) if target not in self._stalled]
+            if not self._blocked and self._write_events():
+                continue
+            if not any(wrote):
+                return
+
+    def _write_input(self, target: Target) -> bool:
+        """Offer what waits for the worker; True when the machine should be asked again."""
+        machine = self._machine
+        buffers = machine.input_buffers(target)
+        if not buffers:
+            return False
+        try:
+            machine.input_wrote(target, os.writev(self._targets[target], buffers), monotonic())
+        except BlockingIOError:
+            self._stalled.add(target)
+            machine.input_stalled(target, monotonic())
+        except OSError as error:
+            machine.input_failed(target, error.strerror or str(error), monotonic())
+        return True
+
+    def _write_events(self) -> bool:
+        """Offer what waits for the controller; True when the machine should be asked again."""
+        machine = self._machine
+        buffers = machine.output_buffers()
+        if not buffers:
+            return False
+        try:
+            count = os.writev(_EVENTS_FD, buffers)
+        except BlockingIOError:
+            self._blocked = not self._grow(_EVENTS_FD)
+            return not self._blocked
+        except OSError as error:
+            machine.output_failed(error.strerror or str(error), monotonic())
+            return True
+        machine.output_wrote(count, monotonic())
+        return True
+
+    def _do(self, effect: Effect) -> None:
+        match effect:
+            case CloseInput(target):
+                self._stalled.discard(target)
+                fd = self._targets.pop(target)
+                if self._polled.pop(fd, None) is not None:
+                    self._poll.unregister(fd)
+                os.close(fd)
+            case Finish():
+                self._finish = effect
+            case SignalWorker(request_id):
+                self._machine.interrupted(request_id, self._signal(signal.SIGINT), monotonic())
+            case KillWorker():
+                self._signal(signal.SIGKILL)
+            case ReapWorker():
+                if self._worker is not None:
+                    os.waitpid(self._worker.pid, 0)
+            case _:
+                assert_never(effect)
+
+    def _signal(self, number: signal.Signals) -> str | None:
+        """Signal the worker, which is pinned by its pidfd; returns what went wrong."""
+        if self._worker is None:
+            return "there is no worker"
+        try:
+            signal.pidfd_send_signal(self._worker.pidfd, number)
+        except OSError as error:
+            return error.strerror or str(error)
+        return None
+
+    def _pipe_sizes(self) -> dict[Source, int]:
+        return {
+            source: fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ)
+            for source, fd in self._sources.items()
+            if source is not Source.COMMANDS
+        }
+
+    def _grow(self, fd: int) -> bool:
+        """Make a pipe larger, once; returns whether it now is."""
+        if fd in self._grown:
+            return False
+        self._grown.add(fd)
+        try:
+            return fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) < fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        except OSError:
+            return False
+
+
+def _outcome(pidfd: int) -> Outcome:
+    """How the worker ended; it stays unreaped (WW-EXIT-UNREAPED)."""
+    result = os.waitid(os.P_PIDFD, pidfd, os.WEXITED | os.WNOWAIT)
+    assert result is not None
+    if result.si_code == os.CLD_EXITED:
+        return WorkerExited(result.si_status)
+    return WorkerSignaled(result.si_status)
