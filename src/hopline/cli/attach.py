@@ -1,0 +1,45 @@
+"""`hopline attach`: watch a run from where it is, live or ended."""
+
+import sys
+
+import click
+
+from hopline.cli.places import found, run_argument
+
+TERMINAL_TAIL_LINES = 1000
+"""What a terminal gets of the past unless --tail says otherwise."""
+
+
+@click.command()
+@run_argument
+@click.option("--plain", is_flag=True, help="The output as it is, without a full-screen view.")
+@click.option("--tail", metavar="N", type=click.IntRange(min=0), help="Begin with the last N lines.")
+def attach(run: str, plain: bool, tail: int | None) -> int:
+    """Watch RUN live and steer it; of a run that ended, replay the output.
+
+    Without --tail everything is replayed first; a terminal begins with the last 1000 lines. What you type goes to the
+    worker. Ctrl-C interrupts it, a second Ctrl-C within two seconds stops the run, Ctrl-\\ detaches. Exits with the
+    worker's status once it has ended.
+    """
+    record = found(run)
+    from hopline.client import dial
+
+    connection = dial(record)
+    from hopline.cli import live
+    from hopline.cli.facts import RunFacts, exit_status, fold_all
+    from hopline.client.history import bearings, last_lines
+
+    if tail is None and sys.stdout.isatty():
+        tail = TERMINAL_TAIL_LINES
+    if tail is None:
+        connection.close()
+        return live.watch(record, live.Watch())
+    here = bearings(connection)
+    known = fold_all(RunFacts(), here.events)
+    with dial(record) as queries:
+        pieces = last_lines(queries, here.sequence, tail)
+    if (status := live.show_pieces(pieces)) is not None:
+        return status
+    if known.ended is None:
+        return live.watch(record, live.Watch(after=here.sequence, store_id=here.store_id, known=known))
+    return exit_status(known)

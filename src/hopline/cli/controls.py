@@ -1,0 +1,69 @@
+"""Commands that a view has sent and that are not answered yet, each on a connection of its own.
+
+So a stop never waits behind an interrupt's receipt, and neither behind output.
+"""
+
+from hopline.client import Connection, connect
+from hopline.client.connection import accepted, answer
+from hopline.errors import HoplineError, RunGone
+from hopline.wire.client.requests import CommandInterrupt, CommandStop
+
+
+class Controls:
+    """Sends interrupts and stops without waiting.
+
+    Args:
+        socket_path: where the run's server listens.
+    """
+
+    def __init__(self, socket_path: str) -> None:
+        self._socket_path = socket_path
+        self._open: dict[int, tuple[Connection, str]] = {}
+
+    def wait_on(self) -> list[int]:
+        """Descriptors whose readability `receive` is called for."""
+        return list(self._open)
+
+    def interrupt(self) -> str | None:
+        """Ask for SIGINT to the worker. Returns a sentence when it could not even be asked."""
+        return self._send(CommandInterrupt(), "interrupt")
+
+    def stop(self) -> str | None:
+        """Ask for the run's end. Returns a sentence when it could not even be asked."""
+        return self._send(CommandStop(), "stop")
+
+    def receive(self, descriptor: int) -> str | None:
+        """What there is to say about the command on `descriptor`; None while its answer is incomplete."""
+        connection, action = self._open[descriptor]
+        try:
+            if connection.fill() and (line := connection.take_line()) is None:
+                return None
+            sentence = self._sentence(action, None if connection.ended else line, connection.peer)
+        except HoplineError as error:
+            sentence = f"{action} not delivered: {error}"
+        del self._open[descriptor]
+        connection.close()
+        return sentence
+
+    def close(self) -> None:
+        """Hang up on all of them."""
+        for connection, _ in self._open.values():
+            connection.close()
+        self._open.clear()
+
+    def _send(self, request: CommandInterrupt | CommandStop, action: str) -> str | None:
+        try:
+            connection = connect(self._socket_path)
+            connection.send(request)
+        except HoplineError as error:
+            return f"{action} not sent: {error}"
+        self._open[connection.fileno()] = (connection, action)
+        return None
+
+    def _sentence(self, action: str, line: bytes | None, peer: str) -> str:
+        if line is None:
+            raise RunGone("the run's server left before it answered")
+        accepted(answer(line, peer))
+        if action == "stop":
+            return "stop accepted; waiting for the worker to end"
+        return "interrupt delivered; Ctrl-C again within 2 s stops the run"

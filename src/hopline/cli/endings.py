@@ -1,0 +1,111 @@
+"""Ends a worker or a run and waits for what is proven about it, fact by fact."""
+
+import math
+import sys
+import time
+from collections.abc import Callable
+
+from hopline.cli import facts
+from hopline.client import Subscription, dial_live
+from hopline.client.batches import read_batch
+from hopline.errors import Unavailable
+from hopline.records import RunRecord
+from hopline.wire.client.requests import CommandRestart, CommandStop
+
+PATIENCE_SECONDS = 20.0
+"""How much longer than the grace an ending may take: relay, launcher and the search for descendants have theirs."""
+
+
+class Follower:
+    """Folds a live run's facts, skipping the output in between: a flood does not delay what it waits for."""
+
+    def __init__(self, record: RunRecord, wanted: str) -> None:
+        self._subscription = Subscription(dial_live(record, wanted), tail=1)
+        self.facts = facts.RunFacts()
+
+    def until(self, reached: Callable[[facts.RunFacts], bool], seconds: float) -> bool:
+        """Wait until `reached` holds; False when the time is over or the server has left."""
+        deadline = time.monotonic() + seconds
+        while not reached(self.facts):
+            try:
+                frame = self._subscription.next_frame(max(0.0, deadline - time.monotonic()))
+            except Unavailable:
+                return False
+            if frame is None:
+                return False
+            batch = read_batch(frame)
+            if batch.rebootstrap:
+                self.facts = facts.RunFacts()
+            self.facts = facts.fold_all(self.facts, batch.events)
+        return True
+
+    def close(self) -> None:
+        """Leave the stream."""
+        self._subscription.close()
+
+
+def stop_and_tell(record: RunRecord, grace: float | None) -> int:
+    """Stop the run and print the four facts. Returns 0 when the run is known to have ended, 1 otherwise."""
+    follower = Follower(record, "stop")
+    try:
+        with dial_live(record, "stop") as connection:
+            connection.ask(CommandStop(grace_ms=_millis(grace)))
+        _tell("stop", "accepted")
+        whole = follower.until(lambda known: known.ended is not None, _patience(record, grace))
+    finally:
+        follower.close()
+    worker = follower.facts.worker
+    _tell("worker", facts.worker_sentence(worker))
+    _tell("descendants", facts.descendants_sentence(worker))
+    if worker is not None and worker.retired is not None:
+        for line in facts.survivor_lines(record.id, worker.retired.descendants):
+            sys.stdout.write(line + "\n")
+    _tell("run", follower.facts.status if whole else "not known to have ended; look again: hopline show " + record.id)
+    return 0 if whole else 1
+
+
+def restart_and_tell(record: RunRecord, grace: float | None) -> int:
+    """Restart the run's worker and print what became of the old one. Returns 0 once the new one has started."""
+    follower = Follower(record, "restart")
+    try:
+        follower.until(lambda known: known.worker is not None, PATIENCE_SECONDS)
+        before = follower.facts.worker
+        old = 0 if before is None else before.generation
+        with dial_live(record, "restart") as connection:
+            connection.ask(CommandRestart(grace_ms=_millis(grace)), PATIENCE_SECONDS + _grace(record, grace))
+        _tell("restart", "accepted")
+        started = follower.until(
+            lambda known: known.ended is not None or (known.worker is not None and known.worker.generation > old),
+            _patience(record, grace),
+        )
+    finally:
+        follower.close()
+    known = follower.facts
+    past = next((worker for worker in known.earlier if worker.generation == old), before)
+    _tell("worker", facts.worker_sentence(past))
+    _tell("descendants", facts.descendants_sentence(past))
+    new = known.worker
+    if not started or known.ended is not None or new is None or new.generation <= old:
+        _tell("new worker", f"not known to have started; look again: hopline show {record.id}")
+        return 1
+    _tell("new worker", f"started, pid {new.pid} (generation {new.generation})")
+    return 0
+
+
+def _tell(name: str, fact: str) -> None:
+    sys.stdout.write(f"{name:<12} {fact}\n")
+    sys.stdout.flush()
+
+
+def _millis(grace: float | None) -> int | None:
+    return None if grace is None else math.ceil(grace * 1000)
+
+
+def _grace(record: RunRecord, grace: float | None) -> float:
+    from hopline.settings import load_settings
+
+    return load_settings().stop_grace_seconds if grace is None else grace
+
+
+def _patience(record: RunRecord, grace: float | None) -> float:
+    return PATIENCE_SECONDS + _grace(record, grace)

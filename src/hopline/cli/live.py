@@ -1,0 +1,170 @@
+"""Attached to a run: the view with its keys, input and status line, and what is said when it ends."""
+
+import os
+import signal
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from hopline.cli import facts
+from hopline.cli.controls import Controls
+from hopline.cli.feed import InputFeed
+from hopline.cli.keys import KeySource
+from hopline.cli.main import INTERRUPTED, PIPE_CLOSED
+from hopline.cli.rendering import age, size
+from hopline.cli.screen import Screen
+from hopline.cli.sinks import SinkClosed
+from hopline.cli.statusline import StatusLine
+from hopline.cli.steering import Act, Steering
+from hopline.cli.view import Leaving, View, ViewOptions
+from hopline.client import Subscription, connect, dial
+from hopline.client.batches import Output
+from hopline.clock import parse_rfc3339
+from hopline.errors import HoplineError, RunGone, Unavailable
+from hopline.records import ENDED, RunRecord, is_live, read_record
+
+FINISH_SECONDS = 30.0
+"""How long a reader that takes nothing may hold a view whose run has ended."""
+
+REDIAL_SECONDS = (0.0, 0.5, 1.0, 2.0, 4.0)
+"""Waits before each attempt to resume a lost subscription."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """How to attach.
+
+    Args:
+        after: the cursor; events up to it are not shown.
+        store_id: the store it counts in.
+        as_json: events as JSON lines instead of output.
+        starter: this view started the run, so that its standard input is the worker's.
+        known: what is known of the run up to `after`.
+    """
+
+    after: int = 0
+    store_id: str = ""
+    as_json: bool = False
+    starter: bool = False
+    known: facts.RunFacts = field(default_factory=facts.RunFacts)
+
+
+def watch(record: RunRecord, how: Watch) -> int:
+    """Show the run until it ends or the person leaves. Returns the command's exit status."""
+    steering, keys, controls = Steering(), KeySource(), Controls(record.socket_path)
+    screen = Screen(_status_line())
+    feed = None
+    try:
+        subscription = Subscription(dial(record), after=how.after, store_id=how.store_id)
+        feed = _feed(record, how)
+        view = View(
+            screen,
+            ViewOptions(as_json=how.as_json, age_seconds=max(0.0, time.time() - parse_rfc3339(record.started_at))),
+            subscription,
+            lambda cursor, store_id: resume(record, cursor, store_id),
+            (steering, keys, controls),
+            feed,
+            known=how.known,
+        )
+        try:
+            leaving = view.run()
+            if leaving is None:
+                return _ended(record, view, screen, stopped_here=steering.stopping)
+            return _left(record, leaving, screen)
+        except Unavailable as error:
+            screen.say(_lost(record, view, error))
+            return 1
+    except SinkClosed:
+        return PIPE_CLOSED
+    finally:
+        screen.close()
+        keys.close()
+        controls.close()
+        if feed is not None:
+            feed.close()
+
+
+def resume(record: RunRecord, cursor: int, store_id: str) -> Subscription | None:
+    """The next subscription after a lost one, from exactly where it was; None when the run's server is dead."""
+    for pause in REDIAL_SECONDS:
+        time.sleep(pause)
+        try:
+            if is_live(record.id):
+                return Subscription(connect(record.socket_path), after=cursor, store_id=store_id)
+            if read_record(record.id).status not in ENDED:
+                return None
+            return Subscription(dial(record), after=cursor, store_id=store_id)
+        except RunGone:
+            continue
+    return None
+
+
+def _ended(record: RunRecord, view: View, screen: Screen, *, stopped_here: bool) -> int:
+    screen.finish(FINISH_SECONDS)
+    known = view.facts
+    if known.ended == "configuration_failed" or known.worker is None:
+        screen.say(f"{known.reason or 'the worker never started'}; look at it: hopline show {record.id}")
+    for sentence in survivors(record.id, known):
+        screen.say(sentence)
+    if os.isatty(2):
+        spent = age(time.time() - parse_rfc3339(record.started_at))
+        how = facts.worker_sentence(known.worker)
+        screen.say(f"run {record.id} {known.status}: {how} · {spent} · {size(view.output_bytes)}")
+    screen.finish(1.0)
+    return INTERRUPTED if stopped_here else facts.exit_status(known)
+
+
+def show_pieces(pieces: Iterable[Output]) -> int | None:
+    """Show output that is already here. Returns an exit status when nobody reads it."""
+    screen = Screen()
+    try:
+        for piece in pieces:
+            screen.show(piece.stream, piece.data)
+            screen.finish(FINISH_SECONDS)
+    except SinkClosed:
+        return PIPE_CLOSED
+    finally:
+        screen.close()
+    return None
+
+
+def survivors(run_id: str, known: facts.RunFacts) -> Sequence[str]:
+    """What to say of processes that outlived the worker; nothing when they are gone."""
+    retired = known.worker.retired if known.worker is not None else None
+    if retired is None or retired.descendants.state != "remaining":
+        return ()
+    found = retired.descendants
+    head = f"the worker ended, but {facts.descendants_sentence(known.worker)}:"
+    return ("\n".join([head, *facts.survivor_lines(run_id, found)]),)
+
+
+def _left(record: RunRecord, leaving: Leaving, screen: Screen) -> int:
+    match leaving.act:
+        case Act.VANISH:
+            return 128 + signal.SIGHUP
+        case Act.ABANDON:
+            screen.say(f"left while the run is being stopped; see what became of it: hopline show {record.id}")
+            return INTERRUPTED
+        case _:
+            screen.say(f"detached; come back: hopline attach {record.id} · end it: hopline stop {record.id}")
+            return 128 + signal.SIGTERM if leaving.act is Act.DISMISS else 0
+
+
+def _lost(record: RunRecord, view: View, error: Unavailable) -> str:
+    return f"{error} What is known of the run: hopline show {record.id}"
+
+
+def _feed(record: RunRecord, how: Watch) -> InputFeed | None:
+    """Our standard input for the worker: all of it when we started the run, else only what a person types."""
+    if not how.starter and not os.isatty(0):
+        return None
+    try:
+        return InputFeed(connect(record.socket_path))
+    except HoplineError:
+        return None
+
+
+def _status_line() -> StatusLine | None:
+    if not os.isatty(2) or os.environ.get("TERM", "dumb") == "dumb":
+        return None
+    return StatusLine(colour="NO_COLOR" not in os.environ)

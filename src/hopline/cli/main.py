@@ -1,0 +1,153 @@
+"""The command line's door: finds the command, runs it, and turns every failure into one sentence and an exit status.
+
+A command's module is imported when that command runs, so that `hopline ls` never pays for `hopline doctor`.
+"""
+
+import errno
+import os
+import sys
+from typing import Any
+
+import click
+
+from hopline.errors import HoplineError
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
+
+PIPE_CLOSED = 141
+"""Exit status when nobody reads our output any more: 128 + SIGPIPE."""
+
+COMMANDS = {
+    "run": ("hopline.cli.run:run", "Start a run and show it live."),
+    "ls": ("hopline.cli.listing:ls", "List runs, live ones and the latest that ended."),
+    "show": ("hopline.cli.show:show", "Tell everything that is known of one run."),
+    "attach": ("hopline.cli.attach:attach", "Watch a run live and steer it; replay one that ended."),
+    "logs": ("hopline.cli.logs:logs", "Replay what a run's worker wrote."),
+    "send": ("hopline.cli.control:send", "Write to the worker's standard input, or end it."),
+    "interrupt": ("hopline.cli.control:interrupt", "Send SIGINT to the worker and say whether it was delivered."),
+    "restart": ("hopline.cli.control:restart", "Retire the worker and start its command again in the same run."),
+    "stop": ("hopline.cli.control:stop", "End a run and say what became of its processes."),
+    "doctor": ("hopline.cli.doctor:doctor", "Look for orphans, stale sockets and broken journals."),
+    "prune": ("hopline.cli.prune:prune", "Remove runs that ended long ago."),
+}
+"""Every command: where it lives, and its line in the help."""
+
+
+class Commands(click.Group):
+    """Loads a command when it is named."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        from importlib import import_module
+
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "see: hopline --help"
+            ctx.fail(f"there is no command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="RUN is a run's id, a unique beginning of it, a run's name, or @last.",
+)
+@click.version_option(None, "-V", "--version", package_name="hopline", message="hopline %(version)s")
+def hopline() -> None:
+    """Run agents, REPLs and long commands where the code is; keep every byte; come back from anywhere."""
+
+
+def main(argv: list[str]) -> int:
+    """Run one command. Returns its exit status; what goes wrong is one sentence on stderr."""
+    _open_standard_descriptors()
+    try:
+        status = _run(argv)
+        sys.stdout.flush()
+    except HoplineError as error:
+        return _fail(str(error), error.exit_status)
+    except click.UsageError as error:
+        asked = (
+            f"hopline {error.ctx.info_name}" if error.ctx is not None and error.ctx.parent is not None else "hopline"
+        )
+        return _fail(f"{_sentence(error.format_message())}; see: {asked} --help", error.exit_code)
+    except click.ClickException as error:
+        return _fail(error.format_message(), error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("interrupted.", INTERRUPTED)
+    except BrokenPipeError:
+        _forget_stdout()
+        return PIPE_CLOSED
+    except OSError as error:
+        return _fail(_told(error), 1)
+    return status
+
+
+def _run(argv: list[str]) -> int:
+    result: Any = hopline.main(args=argv, prog_name="hopline", standalone_mode=False)
+    return result if isinstance(result, int) else 0
+
+
+def _fail(sentence: str, status: int) -> int:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _forget_stdout()
+    try:
+        sys.stderr.write(f"hopline: {sentence}\n")
+        sys.stderr.flush()
+    except OSError:
+        pass
+    return status
+
+
+def _sentence(message: str) -> str:
+    """click's message as the first half of ours: no capital, no full stop."""
+    return (message[:1].lower() + message[1:]).rstrip(".")
+
+
+def _told(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            step = "make room, for example: hopline prune"
+        case errno.EMFILE | errno.ENFILE | errno.EAGAIN | errno.ENOMEM:
+            step = "end something or raise the limits (ulimit -n, -u)"
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            step = "check who owns it and its mode"
+        case _:
+            step = "hopline doctor can look at the runs"
+    return f"{where}{error.strerror or error}; {step}."
+
+
+def _forget_stdout() -> None:
+    """Nobody reads it: keep the interpreter from complaining about that at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
+def _open_standard_descriptors() -> None:
+    """Give 0, 1 and 2 a place when the caller closed them, so that no pipe or socket of ours takes their numbers."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

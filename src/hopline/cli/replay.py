@@ -1,0 +1,66 @@
+"""Replays a run up to now, or on until its end: output byte for byte, or events as JSON lines."""
+
+from dataclasses import dataclass
+
+from hopline.cli.facts import RunFacts, fold_all
+from hopline.cli.live import FINISH_SECONDS, resume
+from hopline.cli.main import PIPE_CLOSED
+from hopline.cli.screen import Screen
+from hopline.cli.sinks import SinkClosed
+from hopline.cli.view import View, ViewOptions
+from hopline.client import Connection, Subscription, dial
+from hopline.client.history import bearings, last_lines
+from hopline.client.memory import keep_large_blocks
+from hopline.records import RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What of a run to replay.
+
+    Args:
+        follow: go on until the run ends.
+        raw: both streams to standard output.
+        as_json: events instead of output.
+        after: the cursor to begin after.
+        tail: begin with the last so many lines, or events with `as_json`; None for all.
+        stream: only this one's output.
+    """
+
+    follow: bool = False
+    raw: bool = False
+    as_json: bool = False
+    after: int = 0
+    tail: int | None = None
+    stream: str | None = None
+
+
+def replay(record: RunRecord, connection: Connection, what: Replay) -> int:
+    """Replay `record` over `connection`, which is taken over. Returns the exit status."""
+    keep_large_blocks()
+    here = bearings(connection)
+    known = fold_all(RunFacts(), here.events)
+    after = what.after
+    screen = Screen(merged=what.raw)
+    try:
+        if what.tail is not None and what.as_json:
+            after = max(0, here.sequence - what.tail)
+        elif what.tail is not None:
+            with dial(record) as queries:
+                for piece in last_lines(queries, here.sequence, what.tail, what.stream):
+                    screen.show(piece.stream, piece.data)
+                    screen.finish(FINISH_SECONDS)
+            after = here.sequence
+        through = None if what.follow and known.ended is None else here.sequence
+        if through is None or after < through:
+            options = ViewOptions(as_json=what.as_json, stream=what.stream, through=through)
+            subscription = Subscription(dial(record), after=after, store_id=here.store_id)
+            view = View(screen, options, subscription, lambda *place: resume(record, *place))
+            view.cursor = after
+            view.run()
+        screen.finish(FINISH_SECONDS)
+    except SinkClosed:
+        return PIPE_CLOSED
+    finally:
+        screen.close()
+    return 0

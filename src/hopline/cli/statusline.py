@@ -1,0 +1,84 @@
+"""The quiet line under an attached run: drawn after the output, erased before more of it. Pure: bytes out.
+
+It is drawn where the cursor stands and the cursor is put back, so it never scrolls, wraps or colours the output, and
+what the person types lands over it. It is drawn only while the output is at the start of a line.
+"""
+
+from dataclasses import dataclass
+
+from hopline.cli.rendering import age, size
+
+MIN_COLUMNS = 20
+"""A narrower terminal gets no status line."""
+
+_SAVE, _RESTORE = b"\x1b7", b"\x1b8"
+_NO_WRAP, _WRAP = b"\x1b[?7l", b"\x1b[?7h"
+_PLAIN, _DIM = b"\x1b[0m", b"\x1b[0;2m"
+_ERASE = b"\x1b[K"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the line tells.
+
+    Args:
+        state: the run's status, or why its worker is held back.
+        seconds: since the run started.
+        size: bytes of output seen.
+        rate: events a second, lately.
+    """
+
+    state: str
+    seconds: float
+    size: int
+    rate: float
+
+
+def line(facts: Facts, columns: int) -> str:
+    """The text, cut to fewer than `columns` characters; the hint goes first when room is short."""
+    text = f"{facts.state} · {age(facts.seconds)} · {size(facts.size)} · {facts.rate:.0f} ev/s"
+    full = text + " · Ctrl-C interrupts, Ctrl-\\ detaches"
+    return (full if len(full) < columns else text)[: columns - 1]
+
+
+class StatusLine:
+    """Knows whether the line is on the screen.
+
+    Args:
+        colour: whether the text may be dimmed (NO_COLOR is not set).
+    """
+
+    def __init__(self, *, colour: bool) -> None:
+        self._style = _DIM if colour else _PLAIN
+        self._shown: str | None = None
+
+    def draw(self, facts: Facts, columns: int) -> bytes:
+        """Bytes that show the line; none when it is there already or the terminal is too narrow."""
+        if columns < MIN_COLUMNS:
+            return self.erase()
+        text = line(facts, columns)
+        if text == self._shown:
+            return b""
+        self._shown = text
+        return b"%b%b%b%b%b%b%b" % (_SAVE, _NO_WRAP, self._style, text.encode(), _ERASE, _RESTORE, _WRAP)
+
+    def erase(self) -> bytes:
+        """Bytes that remove the line; none when it is not there."""
+        if self._shown is None:
+            return b""
+        self._shown = None
+        return _ERASE
+
+
+class Rate:
+    """Events a second over the last few seconds, from counts at given times."""
+
+    def __init__(self, window_seconds: float = 3.0) -> None:
+        self._window = window_seconds
+        self._marks: list[tuple[float, int]] = []
+
+    def at(self, now: float, count: int) -> float:
+        """The rate at monotonic `now`, when `count` events have been seen in all."""
+        self._marks = [mark for mark in self._marks if mark[0] > now - self._window] + [(now, count)]
+        (first, before), (last, after) = self._marks[0], self._marks[-1]
+        return (after - before) / (last - first) if last > first else 0.0

@@ -1,0 +1,241 @@
+"""The live view: one loop that shows a run, steers it and forwards input, and never blocks on any of them.
+
+While the screen takes nothing more, the subscription is not read: a slow watcher slows only itself.
+"""
+
+import select
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hopline.cli.controls import Controls
+from hopline.cli.facts import RunFacts, fold
+from hopline.cli.feed import InputFeed
+from hopline.cli.keys import KeySource
+from hopline.cli.screen import Screen
+from hopline.cli.statusline import Facts, Rate
+from hopline.cli.steering import Act, Steering
+from hopline.client import Subscription
+from hopline.client.batches import Output, read_batch, read_lines
+from hopline.errors import Unavailable
+from hopline.wire.client.events import RunEvent, decode_event
+
+TICK_SECONDS = 0.25
+"""How often the status line is brought up to date."""
+
+FIRST_STATUS_SECONDS = 0.8
+"""A run that is over sooner never shows one."""
+
+QUIET_AFTER_INPUT_SECONDS = 10.0
+"""The status line stays away while a person types."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewOptions:
+    """What a view shows.
+
+    Args:
+        as_json: each event as one JSON line instead of the output.
+        stream: only this stream's output; None for both.
+        through: stop after this sequence; None to follow until the run ends.
+        age_seconds: of the run when the view begins, for the status line.
+    """
+
+    as_json: bool = False
+    stream: str | None = None
+    through: int | None = None
+    age_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Why a view ended before its run did, as the act that ended it."""
+
+    act: Act
+
+
+class View:
+    """One watcher of one run.
+
+    Args:
+        screen: where it shows.
+        options: what it shows.
+        subscription: an accepted one.
+        resume: makes the next subscription after a lost connection, from (cursor, store id); None when nothing
+            serves the run any more.
+        steering: what signals mean, and the keys they arrive as; None when signals end the command as usual.
+        controls: takes interrupts and stops; needed with `steering`.
+        feed: standard input; None when it is not forwarded.
+        known: what is known of the run up to the subscription's cursor.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        options: ViewOptions,
+        subscription: Subscription,
+        resume: Callable[[int, str], Subscription | None],
+        steering: tuple[Steering, KeySource, Controls] | None = None,
+        feed: InputFeed | None = None,
+        known: RunFacts | None = None,
+    ) -> None:
+        self.facts = known or RunFacts()
+        self.cursor = 0
+        """The last sequence shown."""
+        self._screen = screen
+        self._options = options
+        self._subscription = subscription
+        self._resume = resume
+        self._steering = steering
+        self._feed = feed
+        self._store_id = ""
+        self.output_bytes = 0
+        self._events = 0
+        self._rate = Rate()
+        self._started = time.monotonic()
+        self._typed_at = -QUIET_AFTER_INPUT_SECONDS
+
+    def run(self) -> Leaving | None:
+        """Show until the run ends or `through` is reached (None), or a key ends the view.
+
+        Raises SinkClosed when nobody reads the output, Unavailable when the run's server is lost.
+        """
+        ready: set[int] = set()
+        while True:
+            self._screen.flush()
+            if not self._screen.wait_on():
+                self._advance(self._subscription.fileno() in ready)
+            if self._complete():
+                return None
+            self._tick()
+            ready = self._wait()
+            if self._steering is not None and (leaving := self._steer(ready)) is not None:
+                return leaving
+            if self._feed is not None and self._feed.wait_on() in ready:
+                self._take_input(self._feed)
+
+    def _complete(self) -> bool:
+        through = self._options.through
+        if through is not None:
+            return self.cursor >= through
+        return self.facts.ended is not None
+
+    def _wait(self) -> set[int]:
+        poller = select.poll()
+        held = self._screen.wait_on()
+        for descriptor in held:
+            poller.register(descriptor, select.POLLOUT)
+        if not held:
+            poller.register(self._subscription.fileno(), select.POLLIN)
+        if self._steering is not None:
+            _, keys, controls = self._steering
+            for descriptor in (keys.fileno(), *controls.wait_on()):
+                poller.register(descriptor, select.POLLIN)
+        if self._feed is not None and (source := self._feed.wait_on()) is not None:
+            poller.register(source, select.POLLIN)
+        return {descriptor for descriptor, _ in poller.poll(TICK_SECONDS * 1000)}
+
+    def _steer(self, ready: set[int]) -> Leaving | None:
+        assert self._steering is not None
+        steering, keys, controls = self._steering
+        for descriptor in controls.wait_on():
+            if descriptor in ready and (sentence := controls.receive(descriptor)) is not None:
+                self._screen.say(sentence)
+        for key in keys.take() if keys.fileno() in ready else []:
+            trouble = None
+            match act := steering.receive(key, time.monotonic()):
+                case Act.INTERRUPT:
+                    trouble = controls.interrupt()
+                case Act.STOP:
+                    trouble = controls.stop()
+                case _:
+                    return Leaving(act)
+            if trouble is not None:
+                self._screen.say(trouble)
+        return None
+
+    def _take_input(self, feed: InputFeed) -> None:
+        before = feed.forwarded_bytes
+        feed.step()
+        if feed.terminal and feed.forwarded_bytes > before:
+            self._typed_at = time.monotonic()
+            self._screen.hide()
+
+    def _advance(self, readable: bool) -> None:
+        connection = self._subscription.connection
+        if readable:
+            connection.fill()
+        while not self._screen.wait_on() and not self._complete():
+            line = connection.take_line()
+            if line is None:
+                if connection.ended:
+                    self._redial()
+                return
+            self._take_frame(line)
+
+    def _take_frame(self, line: bytes) -> None:
+        if self._options.as_json:
+            lines = read_lines(line)
+            self._place(lines.store_id)
+            for head, event in lines.lines:
+                if self._fresh(head.sequence):
+                    self._screen.show("stdout", bytes(event) + b"\n")
+                    if head.type != "subprocess_output":
+                        self.facts = fold(self.facts, decode_event(event))
+            through = lines.through_sequence
+        else:
+            batch = read_batch(line)
+            self._place(batch.store_id)
+            self._show(batch.events)
+            through = batch.through_sequence
+        self.cursor = max(self.cursor, through)
+
+    def _place(self, store_id: str) -> None:
+        if self._store_id and store_id != self._store_id:
+            self.cursor = 0
+        self._store_id = store_id
+
+    def _fresh(self, sequence: int) -> bool:
+        """Whether the event is neither shown already nor past where the view stops; counts it."""
+        self._events += 1
+        through = self._options.through
+        return sequence > self.cursor and (through is None or sequence <= through)
+
+    def _show(self, events: list[Output | RunEvent]) -> None:
+        run: list[bytes] = []
+        stream = ""
+        for event in events:
+            if not self._fresh(event.sequence):
+                continue
+            if isinstance(event, RunEvent):
+                self.facts = fold(self.facts, event)
+                continue
+            if self._options.stream not in (None, event.stream):
+                continue
+            if event.stream != stream and run:
+                self._write(stream, run)
+                run = []
+            stream = event.stream
+            run.append(event.data)
+        if run:
+            self._write(stream, run)
+
+    def _write(self, stream: str, pieces: list[bytes]) -> None:
+        data = b"".join(pieces)
+        self.output_bytes += len(data)
+        self._screen.show(stream, data)
+
+    def _redial(self) -> None:
+        self._subscription.close()
+        following = self._resume(self.cursor, self._store_id)
+        if following is None:
+            raise Unavailable(f"the run's server is gone; the last event here is {self.cursor}.")
+        self._subscription = following
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        rate = self._rate.at(now, self._events)
+        if now - self._started < FIRST_STATUS_SECONDS or now - self._typed_at < QUIET_AFTER_INPUT_SECONDS:
+            return
+        elapsed = self._options.age_seconds + now - self._started
+        self._screen.tick(Facts(self.facts.status, elapsed, self.output_bytes, rate))
