@@ -33,14 +33,14 @@ from hopline.wire.worker.messages import (
     WorkerStarted,
 )
 from hopline.wire.worker.output import OutputJoiner, Stream
-from hopline.wire.worker.phases import SIDEBAND, Lifecycle, Operations
+from hopline.wire.worker.phases import Lifecycle, Operations
 from hopline.wire.worker.reports import Fault, FaultToken, Report, StreamEnded
 
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 """Longest line taken from a relay. Ours sends raw output in 64 KiB pieces; only a sideband frame can be this long."""
 
-MAX_INTERRUPTS = 4
-"""Most interrupts without a receipt; more would use up the relay's supervisor allowance while output is held."""
+MAX_INTERRUPTS = 8
+"""Most interrupts without a receipt; their receipts must stay within its supervisor allowance."""
 
 
 _NotRaw = (
@@ -79,7 +79,7 @@ class Controller:
         self._fault: Fault | None = None
         self._deaf = False
         self._hear: Callable[[bytes | None], None] = self._line
-        self._unheard_worker = False
+        self._worker_unheard = False
         self._reports: list[Report] = []
 
     @property
@@ -102,7 +102,7 @@ class Controller:
     def receive_eof(self) -> list[Report]:
         """What the end of the relay's stream says; called once."""
         if not self._deaf and self._lines.partial():
-            self._break(FaultToken.PARTIAL, "the relay's stream ended inside a frame")
+            self._break(Fault(FaultToken.NEWLINE, "the relay's stream ended inside a frame"))
         self._joiner.close("stdout")
         self._joiner.close("stderr")
         self._flush()
@@ -143,12 +143,12 @@ class Controller:
 
     def _line(self, line: bytes | None) -> None:
         if line is None:
-            self._break(FaultToken.OVERSIZE, "the relay sent a line over the bound")
+            self._break(Fault(FaultToken.INPUT_BOUND, "the relay sent a line over the bound"))
             return
         try:
             event = decode_event(line)
         except FrameRefused as refusal:
-            self._break(FaultToken.MALFORMED, f"the relay sent a line that is no event: {refusal}")
+            self._break(Fault(FaultToken.STRICT, f"the relay sent a line that is no event: {refusal}"))
             return
         match event:
             case Stdout(data=text):
@@ -177,12 +177,14 @@ class Controller:
             case StderrClosed():
                 self._close("stderr", event)
             case WorkerSidebandClosed():
-                self._tell(event, lifecycle.closed(SIDEBAND))
+                self._tell(event, lifecycle.closed("sideband"))
             case InterruptResult(request_id=request_id):
-                self._receipt(event, request_id in self._interrupts)
+                awaited = request_id in self._interrupts
                 self._interrupts.discard(request_id)
+                self._tell(event, lifecycle.receipt("interrupt_result", awaited=awaited))
             case StdinResult(request_id=request_id, error=error):
-                self._receipt(event, self.input.answered(request_id, error if isinstance(error, str) else None))
+                awaited = self.input.answered(request_id, error if isinstance(error, str) else None)
+                self._tell(event, lifecycle.receipt("stdin_result", awaited=awaited))
             case ShutdownStarted():
                 self._tell(event, lifecycle.shutdown_started(sent=self.writer.shutdown_begun))
             case WorkerExited() | WorkerSignaled():
@@ -194,55 +196,44 @@ class Controller:
 
     def _semantic(self, event: SemanticEvent) -> None:
         kind = str(event.__struct_config__.tag)
-        refusal = self._lifecycle.produced(SIDEBAND, kind)
-        if refusal is None and not self._sideband:
-            refusal = f"{kind} from a worker without a sideband"
-        if refusal is not None:
-            self._break(FaultToken.ORDER, refusal)
-        elif not self._unheard_worker:
-            refusal = self.operations.receive(event)
+        if fault := self._lifecycle.produced("sideband", kind):
+            self._break(fault)
+        elif not self._worker_unheard:
+            refusal = self.operations.receive(event) if self._sideband else f"{kind} without a sideband"
             if refusal is None:
                 self._reports.append(event)
             else:
-                self._unheard_worker = True
-                self._fault_once(FaultToken.PHASE, f"the worker broke the order of its messages: {refusal}")
+                self._worker_unheard = True
+                self._fault_once(Fault(FaultToken.PHASE, f"the worker broke the order of its messages: {refusal}"))
 
     def _may_produce(self, stream: Stream, kind: str) -> bool:
-        refusal = self._lifecycle.produced(stream, kind)
-        if refusal is not None:
-            self._break(FaultToken.ORDER, refusal)
-        return refusal is None
+        fault = self._lifecycle.produced(stream, kind)
+        if fault is not None:
+            self._break(fault)
+        return fault is None
 
     def _close(self, stream: Stream, event: StdoutClosed | StderrClosed) -> None:
         self._joiner.close(stream)
         self._flush()
         self._tell(event, self._lifecycle.closed(stream))
 
-    def _receipt(self, event: InterruptResult | StdinResult, expected: bool) -> None:
-        kind = str(event.__struct_config__.tag)
-        refusal = self._lifecycle.receipt(kind)
-        if refusal is None and not expected:
-            self._break(FaultToken.RECEIPT, f"{kind} {event.request_id} answers nothing that was sent")
-        else:
-            self._tell(event, refusal)
-
-    def _tell(self, event: Report, refusal: str | None) -> None:
-        if refusal is None:
+    def _tell(self, event: _NotRaw, fault: Fault | None) -> None:
+        if fault is None:
             self._reports.append(event)
         else:
-            self._break(FaultToken.ORDER, f"the relay broke the order of its events: {refusal}")
+            self._break(fault)
 
-    def _break(self, token: FaultToken, message: str) -> None:
+    def _break(self, fault: Fault) -> None:
         """The transport cannot be believed any more: nothing after this is heard."""
-        self._fault_once(token, message)
+        self._fault_once(fault)
         self._deaf = True
         self._hear = _ignore
 
-    def _fault_once(self, token: FaultToken, message: str) -> None:
+    def _fault_once(self, fault: Fault) -> None:
         self._flush()
         if self._fault is None:
-            self._fault = Fault(token, message)
-            self._reports.append(self._fault)
+            self._fault = fault
+            self._reports.append(fault)
 
     def _flush(self) -> None:
         self._reports.extend(self._joiner.take())

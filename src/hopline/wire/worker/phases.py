@@ -2,10 +2,11 @@
 
 Two machines that a controller asks before it tells anything: `Lifecycle` for what the relay says, `Operations` for
 what the worker says. Each answers with the reason why the event may not come, or None. The relay checks only shape;
-the order is policed here (docs/wire/worker.md, "Order" and "Operations").
+the order is policed here (docs/wire/worker.md, "The controller": WW-STARTED-FIRST, WW-TERMINAL-ORDER, WW-PHASE).
 """
 
 import binascii
+from typing import Literal
 
 from hopline.wire.worker.messages import (
     CellStarted,
@@ -21,10 +22,9 @@ from hopline.wire.worker.messages import (
     SemanticEvent,
 )
 from hopline.wire.worker.output import Stream
+from hopline.wire.worker.reports import Fault, FaultToken
 
-_Producer = Stream | str
-SIDEBAND = "sideband"
-"""The third producer beside the two streams."""
+_Producer = Stream | Literal["sideband"]
 
 
 class Lifecycle:
@@ -32,10 +32,11 @@ class Lifecycle:
 
     def __init__(self) -> None:
         self.started = False
+        """worker_started came."""
         self.ended = False
         """The outcome came."""
-        self._open: set[_Producer] = {"stdout", "stderr", SIDEBAND}
-        self._failed_to_launch = False
+        self._open: set[_Producer] = {"stdout", "stderr", "sideband"}
+        self._launch_failed = False
         self._shutdown_started = False
 
     @property
@@ -43,68 +44,61 @@ class Lifecycle:
         """Whether every closure came."""
         return not self._open
 
-    def worker_started(self) -> str | None:
+    def worker_started(self) -> Fault | None:
         """The worker was acquired."""
         if self.started:
-            return "a second worker_started"
-        if refusal := self._refuse_after_the_end("worker_started"):
-            return refusal
+            return Fault(FaultToken.STARTED_FIRST, "worker_started came twice")
+        if self._launch_failed:
+            return Fault(FaultToken.TERMINAL_ORDER, "worker_started came after a failed launch")
         self.started = True
         return None
 
-    def produced(self, producer: _Producer, kind: str) -> str | None:
+    def produced(self, producer: _Producer, kind: str) -> Fault | None:
         """Output or a semantic event of `producer`."""
-        if refusal := self._refuse_outside_life(kind):
-            return refusal
-        return None if producer in self._open else f"{kind} after the closure of {producer}"
-
-    def closed(self, producer: _Producer) -> str | None:
-        """A closure."""
-        if refusal := self._refuse_outside_life(f"closure of {producer}"):
-            return refusal
+        if fault := self._outside_life(kind):
+            return fault
         if producer not in self._open:
-            return f"a second closure of {producer}"
+            return Fault(FaultToken.TERMINAL_ORDER, f"{kind} came after the closure of {producer}")
+        return None
+
+    def closed(self, producer: _Producer) -> Fault | None:
+        """A closure."""
+        if fault := self._outside_life(f"the closure of {producer}"):
+            return fault
+        if producer not in self._open:
+            return Fault(FaultToken.TERMINAL_ORDER, f"the closure of {producer} came twice")
         self._open.remove(producer)
         return None
 
-    def shutdown_started(self, *, sent: bool) -> str | None:
-        """The relay accepted the shutdown, which may come only once one was sent."""
-        if refusal := self._refuse_outside_life("shutdown_started"):
-            return refusal
-        if not sent:
-            return "shutdown_started without a shutdown"
-        if self._shutdown_started:
-            return "a second shutdown_started"
+    def receipt(self, kind: str, *, awaited: bool) -> Fault | None:
+        """A receipt, or the acceptance of the shutdown; `awaited` if something was sent that it can answer."""
+        if fault := self._outside_life(kind):
+            return fault
+        return None if awaited else Fault(FaultToken.PHASE, f"{kind} answers nothing that was sent")
+
+    def shutdown_started(self, *, sent: bool) -> Fault | None:
+        """The relay accepted the shutdown, once, if some of one was written."""
+        fault = self.receipt("shutdown_started", awaited=sent and not self._shutdown_started)
         self._shutdown_started = True
-        return None
+        return fault
 
-    def receipt(self, kind: str) -> str | None:
-        """A receipt for a command."""
-        return self._refuse_outside_life(kind)
-
-    def fatal(self) -> str | None:
+    def fatal(self) -> Fault | None:
         """A diagnostic; before worker_started it says that the launch failed, and nothing follows."""
-        if refusal := self._refuse_after_the_end("fatal"):
-            return refusal
-        self._failed_to_launch = not self.started
+        if self.ended or self._launch_failed:
+            return Fault(FaultToken.TERMINAL_ORDER, "fatal came after the end")
+        self._launch_failed = not self.started
         return None
 
-    def outcome(self) -> str | None:
+    def outcome(self) -> Fault | None:
         """The worker's end, the last event of all."""
-        if refusal := self._refuse_outside_life("the outcome"):
-            return refusal
+        fault = self._outside_life("the outcome")
         self.ended = True
-        return None
+        return fault
 
-    def _refuse_outside_life(self, what: str) -> str | None:
-        if not self.started and not self._failed_to_launch:
-            return f"{what} before worker_started"
-        return self._refuse_after_the_end(what)
-
-    def _refuse_after_the_end(self, what: str) -> str | None:
-        if self.ended:
-            return f"{what} after the outcome"
-        return f"{what} after a failed launch" if self._failed_to_launch else None
+    def _outside_life(self, what: str) -> Fault | None:
+        if self.ended or self._launch_failed:
+            return Fault(FaultToken.TERMINAL_ORDER, f"{what} came after the end")
+        return None if self.started else Fault(FaultToken.STARTED_FIRST, f"{what} came before worker_started")
 
 
 class Operations:

@@ -22,12 +22,18 @@ from hopline.wire.worker.output import OutputChunk
 class FaultToken(StrEnum):
     """Names of the decisions against a relay or a worker (docs/wire/worker.md, "Decisions")."""
 
-    MALFORMED = "WW-FRAME-MALFORMED"
-    OVERSIZE = "WW-FRAME-OVERSIZE"
-    PARTIAL = "WW-FRAME-PARTIAL"
-    ORDER = "WW-EVENT-ORDER"
+    STRICT = "WW-STRICT"
+    """A line is no event."""
+    NEWLINE = "WW-NEWLINE"
+    """The stream ended inside a line."""
+    INPUT_BOUND = "WW-INPUT-BOUND"
+    """A line is longer than allowed."""
+    STARTED_FIRST = "WW-STARTED-FIRST"
+    """An event came before worker_started, or worker_started came again."""
+    TERMINAL_ORDER = "WW-TERMINAL-ORDER"
+    """An event came after its producer's closure, or after the outcome."""
     PHASE = "WW-PHASE"
-    RECEIPT = "WW-RECEIPT"
+    """A semantic event out of order, or a result that nothing asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,69 @@
+"""What a run server says to one generation of its worker, and what it is told of it."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from hopline.wire.worker.messages import SemanticEvent, WorkerExited, WorkerSignaled
+from hopline.wire.worker.output import OutputChunk
+from hopline.worker.survivors import Descendants
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLaunch:
+    """One worker to start."""
+
+    run_id: str
+    generation: int
+    """From 1; one lifetime of the worker in its run."""
+    argv: list[str]
+    cwd: str
+    env: dict[str, str]
+    """The worker's whole environment, HOPLINE_RUN, HOPLINE_SESSION and HOPLINE_GENERATION included."""
+    runner: str
+    """direct, bwrap or auto."""
+    sideband: bool = False
+    """Whether the worker speaks semantic messages; an ordinary command does not."""
+
+
+class Observer(Protocol):
+    """Told of a generation on the loop's thread, in order; must not block."""
+
+    def worker_started(self, pid: int, runner: str) -> None:
+        """The worker was acquired. `pid` is as the relay sees it: in a namespace of its own under bwrap. `runner` is
+        what is really used, direct or bwrap."""
+
+    def worker_output(self, chunk: OutputChunk) -> None:
+        """Raw output; contiguous per stream."""
+
+    def worker_event(self, event: SemanticEvent) -> None:
+        """A semantic event, its order checked."""
+
+    def worker_ended(self, outcome: WorkerExited | WorkerSignaled | None) -> None:
+        """The direct worker's end, told once and last; None when the relay died without telling it."""
+
+    def worker_fatal(self, message: str) -> None:
+        """A failure of the transport or the launch, for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptReceipt:
+    """What is proven of one interrupt."""
+
+    delivered: bool
+    """The signal was accepted for delivery, which says nothing of what the worker does with it."""
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retirement:
+    """The one result of a generation: its launcher was reaped, its pipes are closed, its cleanup is known."""
+
+    outcome: WorkerExited | WorkerSignaled | None
+    """As the relay told it; None when it could not."""
+    launcher_status: int | None
+    """Exit status as `subprocess` gives it, negative for a signal; None if the launcher could not be reaped."""
+    clean: bool
+    """The event stream ended by itself after every closure and the outcome."""
+    fault: str | None
+    """The first failure of the generation, for a person."""
+    descendants: Descendants

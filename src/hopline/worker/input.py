@@ -1,0 +1,56 @@
+"""A worker's stdin, written to in order by anybody, with back-pressure from the relay's receipts."""
+
+import asyncio
+from collections.abc import Callable
+
+from hopline.errors import Refused
+from hopline.wire.worker.controller import Controller
+from hopline.wire.worker.input_window import INPUT_FRAME_BYTES
+
+
+class WorkerInput:
+    """Cuts input into frames and waits for room in the window.
+
+    Args:
+        flush: called when the controller's writer has got something.
+    """
+
+    def __init__(self, controller: Controller, flush: Callable[[], None]) -> None:
+        self._controller = controller
+        self._flush = flush
+        self._turn = asyncio.Lock()
+        self._changed = asyncio.Event()
+        self._closed = False
+
+    def changed(self) -> None:
+        """A receipt came, or the worker's end: those who wait look again."""
+        self._changed.set()
+
+    async def send(self, data: bytes) -> None:
+        """Put all of `data` under way. Raises Refused (input_closed) when stdin is closed, or closes meanwhile."""
+        async with self._turn:
+            for first in range(0, len(data), INPUT_FRAME_BYTES):
+                piece = data[first : first + INPUT_FRAME_BYTES]
+                self._refuse_closed()
+                while not self._controller.input.has_room(len(piece)):
+                    self._changed.clear()
+                    await self._changed.wait()
+                    self._refuse_closed()
+                self._controller.send_input(piece)
+                self._flush()
+
+    async def close(self) -> None:
+        """End stdin after all input sent before. Raises Refused (input_closed) when it is closed already."""
+        async with self._turn:
+            self._refuse_closed()
+            self._closed = True
+            self._controller.send_input_close()
+            self._flush()
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise Refused("the worker's input was closed; nothing more can be sent to it.", code="input_closed")
+        if not self._controller.writer.admitting:
+            raise Refused("the worker is ending and takes no more input.", code="input_closed")
+        if failure := self._controller.input.failure:
+            raise Refused(f"the worker takes no more input: {failure}.", code="input_closed")
