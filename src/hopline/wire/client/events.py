@@ -156,6 +156,7 @@ class EventEncoder:
         )
 
 
+_PREFIX = b'{"protocol_version":1,"sequence":'
 _EXACT_DIAGNOSTIC = frozenset({"kind", "id", "code", "scope", "severity", "retryability"})
 
 
@@ -197,3 +198,10 @@ def output_of(event: RunEvent) -> SubprocessOutput | None:
     if event.type != "subprocess_output" or event.data == NULL:
         return None
     return _output.decode(event.data)
+
+
+def sequence_of(line: bytes) -> int:
+    """The sequence of a stored event line, from its fixed beginning. Raises ValueError when it has another one."""
+    if not line.startswith(_PREFIX):
+        raise ValueError(f"{line[:60]!r} does not begin as an event does")
+    return int(line[len(_PREFIX) : line.index(b",", len(_PREFIX))])

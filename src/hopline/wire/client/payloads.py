@@ -97,7 +97,7 @@ class Descendant(msgspec.Struct, frozen=True, kw_only=True):
     started_at: str
     """RFC 3339."""
     start_time: float
-    """Seconds since the epoch; with `pid` it names one process for good."""
+    """Seconds from boot to its start; with `pid` it names exactly this process."""
 
 
 class Descendants(msgspec.Struct, frozen=True, kw_only=True):

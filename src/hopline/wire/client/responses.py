@@ -35,6 +35,10 @@ class Code(StrEnum):
     """Beyond the seed: the worker's stdin takes nothing more."""
     WORKER_ENDED = "worker_ended"
     """Beyond the seed: there is no worker to act on; the run is ending or has ended."""
+    WORKER_FAILED = "worker_failed"
+    """Beyond the seed, of run_failed: the worker exited with another status than 0, or a signal ended it."""
+    WORKER_LOST = "worker_lost"
+    """Beyond the seed, of run_failed: the worker could not be started, or its relay left without its outcome."""
     TOO_MANY_CONNECTIONS = "too_many_connections"
     """Beyond the seed: the server holds as many connections as it takes."""
 

@@ -1,0 +1,53 @@
+"""Decides what a run's end is called and says why. Pure."""
+
+from dataclasses import dataclass
+
+from hopline.run.status import Move
+from hopline.wire.client.responses import Code
+from hopline.wire.worker.messages import WorkerExited, WorkerSignaled
+
+
+@dataclass(frozen=True, slots=True)
+class StopOrder:
+    """Why a run is being ended from outside."""
+
+    reason: str
+    signal: int | None = None
+    """The signal that the run server got, when that is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ends: the move of its status and the event that says so."""
+
+    move: Move
+    kind: str
+    """run_finished, run_failed or run_interrupted."""
+    code: str = ""
+    summary: str = ""
+    """One sentence; empty for run_finished."""
+    detail: str | None = None
+
+
+def ending_of(stop: StopOrder | None, outcome: WorkerExited | WorkerSignaled | None, fault: str | None) -> Ending:
+    """What the last generation's end makes of the run.
+
+    Args:
+        stop: the order that ended it, None when it ended by itself.
+        outcome: the direct worker's, None when it is not known.
+        fault: what the worker wire or the launch said of its own failure.
+    """
+    if stop is not None:
+        return Ending(Move.BOUNDARY, "run_interrupted", Code.INTERRUPTED, f"The run was ended: {stop.reason}.", fault)
+    match outcome:
+        case WorkerExited(code=0):
+            return Ending(Move.COMPLETE, "run_finished")
+        case WorkerExited(code=code):
+            summary = f"The worker exited with status {code}."
+            return Ending(Move.FAIL, "run_failed", Code.WORKER_FAILED, summary, fault)
+        case WorkerSignaled(signal=number):
+            summary = f"The worker was ended by signal {number}."
+            return Ending(Move.FAIL, "run_failed", Code.WORKER_FAILED, summary, fault)
+        case None:
+            summary = "The worker was lost: nobody knows how it ended."
+            return Ending(Move.FAIL, "run_failed", Code.WORKER_LOST, summary, fault)

@@ -1,0 +1,121 @@
+"""Keeps what is known of a live run: its events in the journal, its status, and its record for listings.
+
+The record follows the journal: a status is written to record.json only once its event is committed.
+"""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hopline.clock import rfc3339
+from hopline.errors import Misuse
+from hopline.ids import new_store_id
+from hopline.journal.journal import Journal
+from hopline.records import JOURNAL_FOLDER, RunRecord, RunSpec, write_record
+from hopline.run.fold import RunFold
+from hopline.run.status import Move, RunStatus, after
+from hopline.wire.client.events import EventEncoder, OutputPiece
+from hopline.wire.client.payloads import FrameworkWarning, Payload, RunStatusChanged
+from hopline.wire.client.responses import Diagnostic, diagnosed
+
+
+def first_record(spec: RunSpec, folder: Path, listens_at: str) -> RunRecord:
+    """What is known of a run before its first event."""
+    return RunRecord(
+        id=spec.id,
+        run_id=spec.id,
+        name=spec.name,
+        status=RunStatus.STARTING,
+        pid=os.getpid(),
+        socket_path=listens_at,
+        started_at=rfc3339(),
+        command=spec.command,
+        cwd=spec.cwd,
+        journal=str(folder / JOURNAL_FOLDER),
+        runner=spec.runner,
+    )
+
+
+class Recorder:
+    """The one writer of a run's events and record.
+
+    Args:
+        journal: open for writing; its sequences start where they are.
+        record: as known at the start; `publish` writes it.
+    """
+
+    def __init__(self, journal: Journal, record: RunRecord) -> None:
+        self.journal = journal
+        self.record = record
+        self.status = RunStatus.STARTING
+        self.fold = RunFold(record.run_id)
+        self._encoder = EventEncoder(record.run_id)
+        self._stamped_at = -1
+        self._stamp = b""
+        self._publish_after = 0
+        self._unpublished = False
+
+    def event(
+        self,
+        kind: str,
+        data: Payload | None = None,
+        *,
+        text: str = "",
+        status: str | None = None,
+        diagnostic: Diagnostic | None = None,
+    ) -> int:
+        """Record one event. Returns its sequence."""
+        sequence = self.journal.next_sequence
+        stamp = rfc3339()
+        line = self._encoder.line(sequence, stamp, kind, text=text, status=status, diagnostic=diagnostic, data=data)
+        return self.journal.append(line, kind=kind)
+
+    def output(self, generation: int, piece: OutputPiece) -> None:
+        """Record one piece of the worker's output."""
+        journal = self.journal
+        line = self._encoder.output(journal.next_sequence, self._timestamp(), generation, piece)
+        journal.append(line, kind="subprocess_output")
+
+    def move(self, move: Move) -> None:
+        """Change the status and record it. Raises Misuse when the move is not legal."""
+        status = after(self.status, move)
+        if status is None:
+            raise Misuse(f"a run that is {self.status} cannot {move}")
+        sequence = self.event("run_status_changed", RunStatusChanged(status=status, previous=self.status))
+        self.fold.status_changed(sequence, status)
+        self.status = status
+        self.change(status=str(status))
+
+    def warn(self, summary: str, detail: str | None = None) -> None:
+        """Record something that a person should know."""
+        diagnostic = diagnosed(
+            new_store_id(), "operation_failed", summary, detail=detail, scope="run", severity="warning"
+        )
+        warning = FrameworkWarning(summary=diagnostic.summary, detail=diagnostic.detail)
+        self.event("framework_warning", warning, diagnostic=diagnostic)
+
+    def change(self, **fields: Any) -> None:
+        """Change the record; it is written once everything recorded so far is committed."""
+        self.record = msgspec.structs.replace(self.record, **fields)
+        self._publish_after = self.journal.last_sequence
+        self._unpublished = True
+
+    def committed(self) -> None:
+        """The journal has committed more: write the record if it is due. Raises OSError."""
+        if self._unpublished and self.journal.committed_sequence >= self._publish_after:
+            self.publish()
+
+    def publish(self) -> None:
+        """Write the record now. Raises OSError."""
+        write_record(self.record)
+        self._unpublished = False
+
+    def _timestamp(self) -> bytes:
+        milliseconds = time.time_ns() // 1_000_000
+        if milliseconds != self._stamped_at:
+            self._stamped_at = milliseconds
+            self._stamp = rfc3339(milliseconds / 1000).encode()
+        return self._stamp

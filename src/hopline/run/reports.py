@@ -1,0 +1,65 @@
+"""The run's journal, and what its writer thread tells the loop, as values."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from hopline.errors import Unavailable
+from hopline.journal.journal import Journal
+from hopline.journal.port import JournalOptions
+from hopline.records import JOURNAL_FOLDER, RunSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Output is to be held back."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GoingOn:
+    """Output may go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """drop-oldest took these events away."""
+
+    first: int
+    last: int
+    size: int
+
+
+JournalFact = Waiting | GoingOn | Dropped
+
+
+def create_journal(
+    spec: RunSpec, folder: Path, on_commit: Callable[[], None], tell: Callable[[JournalFact], None]
+) -> Journal:
+    """A new journal as `spec` asks. Both callbacks are called from its writer thread.
+
+    Raises Unavailable when it cannot be made, or has no room from the start.
+    """
+    options = JournalOptions(
+        durability=cast(Literal["normal", "full"], spec.durability),
+        reserve_bytes=spec.journal_reserve,
+        max_bytes=spec.max_journal,
+        when_full=cast(Literal["pause", "drop-oldest"], spec.when_journal_full),
+    )
+    journal = Journal.create(
+        folder / JOURNAL_FOLDER,
+        spec.id,
+        options,
+        on_commit=on_commit,
+        on_state=lambda reason: tell(GoingOn() if reason is None else Waiting(reason)),
+        on_dropped=lambda first, last, size: tell(Dropped(first, last, size)),
+    )
+    if not journal.room():
+        journal.close()
+        raise Unavailable(
+            f"the volume of {folder} has less free room than the journal's reserve; free some (hopline prune), "
+            "or set journal_reserve."
+        )
+    return journal

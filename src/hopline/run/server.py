@@ -1,0 +1,206 @@
+"""One run, served: the live server that owns worker, journal and record, from its first event to its leaving.
+
+Everything happens on one loop thread; only the journal's writer is a thread beside it.
+"""
+
+import asyncio
+import contextlib
+import logging
+import shlex
+import signal
+from collections.abc import Callable
+
+from hopline.clock import rfc3339
+from hopline.errors import HoplineError
+from hopline.records import RunRecord, RunSpec
+from hopline.run.answers import Answers
+from hopline.run.commits import Commits
+from hopline.run.connection import serve
+from hopline.run.controller import Controller, patiently
+from hopline.run.ending import StopOrder
+from hopline.run.environment import worker_environment
+from hopline.run.generation import Generation, Handle
+from hopline.run.places import RunPlaces
+from hopline.run.recorder import Recorder, first_record
+from hopline.run.reports import Dropped, GoingOn, JournalFact, Waiting, create_journal
+from hopline.run.status import Move
+from hopline.run.subscriptions import Subscriptions
+from hopline.serve.unix import UnixChannel, UnixListener
+from hopline.wire.client.payloads import JournalDropped, RunStarted, ServerReady
+from hopline.worker.handle import WorkerHandle, WorkerLaunch
+
+SETTLE_SECONDS = 1.0
+"""How long subscribers that have everything may stay after the run's end (reference 8.3)."""
+SETTLE_POLL_SECONDS = 0.02
+FIRST_SUBSCRIBER_SECONDS = 10.0
+"""How long a server that was started attached waits for its starter after the run's end."""
+STALLED_SECONDS = 40.0
+"""How long subscribers may take nothing after the run's end before they are left."""
+ROOM_POLL_SECONDS = 0.25
+"""How often room on the disk is looked for while the worker is held back."""
+
+log = logging.getLogger(__name__)
+
+
+class RunServer:
+    """Serves one new run.
+
+    Args:
+        spec: what to run.
+        places: its folder is claimed; its socket is bound here.
+
+    Raises HoplineError or OSError when something of it cannot be had; the caller undoes `places` then.
+    """
+
+    def __init__(self, spec: RunSpec, places: RunPlaces) -> None:
+        self._spec = spec
+        self._places = places
+        self._loop = asyncio.get_running_loop()
+        self._bound = places.bind()
+        self._commits = Commits(lambda: self._journal.committed_sequence)
+        self._journal = create_journal(spec, places.folder, self._commits.notify, self._told)
+        self._recorder = Recorder(self._journal, first_record(spec, places.folder, self._bound.getsockname()))
+        self._controller = Controller(self._recorder, self._launch, spec.stop_grace_seconds)
+        self._subscriptions = Subscriptions(self._journal, spec.id)
+        self._answers = Answers(self._journal, self._recorder.fold, self._commits, self._controller)
+        self._commits.listen(self._committed)
+        self._impatient = asyncio.Event()
+
+    async def run(self, started: Callable[[RunRecord], None]) -> None:
+        """From the first event to the last subscriber's leaving. `started` is told once the run is served.
+
+        Raises HoplineError before `started` was called when the worker cannot be launched.
+        """
+        refusal: HoplineError | None = None
+        async with asyncio.TaskGroup() as tasks:
+            listener = UnixListener(self._serve, tasks)
+            await listener.listen(self._bound)
+            try:
+                self._record_start()
+                generation = await self._controller.start()
+                await self._serve_until_settled(generation, started, tasks)
+            except HoplineError as error:
+                refusal = error
+            finally:
+                listener.stop()
+                self._places.release_socket()
+                listener.hang_up()
+                self._close_journal()
+        if refusal is not None:
+            raise refusal
+
+    async def _serve_until_settled(
+        self, generation: Generation, started: Callable[[RunRecord], None], tasks: asyncio.TaskGroup
+    ) -> None:
+        self._recorder.publish()
+        self._handle_signals()
+        started(self._recorder.record)
+        looking = tasks.create_task(self._look_for_room())
+        await self._controller.run(generation)
+        self._recorder.change(ended_at=rfc3339())
+        await self._until_committed()
+        await self._until_settled()
+        looking.cancel()
+
+    def _record_start(self) -> None:
+        spec, recorder = self._spec, self._recorder
+        recorder.event("server_started")
+        recorder.event("run_started", RunStarted(input=shlex.join(spec.command)))
+        recorder.move(Move.ATTACH)
+        recorder.event("server_ready", ServerReady())
+
+    def _handle_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, self._asked_to_end, number)
+
+    def _asked_to_end(self, number: signal.Signals) -> None:
+        if self._impatient.is_set() or self._controller.over:
+            self._impatient.set()
+        self._controller.end_run(StopOrder(f"its server got {number.name}", int(number)))
+
+    async def _launch(self, generation: Generation) -> Handle:
+        spec = self._spec
+        launch = WorkerLaunch(
+            run_id=spec.id,
+            generation=generation.number,
+            argv=spec.command,
+            cwd=spec.cwd,
+            env=worker_environment(spec, generation.number),
+            runner=spec.runner,
+        )
+        return await WorkerHandle.launch(launch, generation)
+
+    async def _serve(self, channel: UnixChannel) -> None:
+        await serve(channel, self._answers, self._subscriptions)
+
+    def _committed(self) -> None:
+        self._controller.release_if_room()
+        self._subscriptions.wake()
+        self._publish()
+
+    def _publish(self) -> None:
+        try:
+            self._recorder.committed()
+        except OSError as error:
+            log.error("cannot write the record: %s", error)
+
+    def _told(self, fact: JournalFact) -> None:
+        """From the writer thread."""
+        with contextlib.suppress(RuntimeError):  # the loop may have closed
+            self._loop.call_soon_threadsafe(self._journal_changed, fact)
+
+    def _journal_changed(self, fact: JournalFact) -> None:
+        match fact:
+            case Dropped(first, last, size):
+                data = JournalDropped(first_sequence=first, last_sequence=last, bytes=size)
+                self._recorder.event("journal_dropped", data)
+            case Waiting(reason):
+                self._recorder.warn("The worker waits: the journal takes nothing more.", reason)
+                self._recorder.change(waiting=reason)
+                self._publish_now()
+            case GoingOn():
+                self._recorder.warn("The worker goes on: the journal has room again.")
+                self._recorder.change(waiting=None)
+                self._controller.release_if_room()
+
+    def _publish_now(self) -> None:
+        try:
+            self._recorder.publish()
+        except OSError as error:
+            log.error("cannot write the record: %s", error)
+
+    async def _look_for_room(self) -> None:
+        while True:
+            await asyncio.sleep(ROOM_POLL_SECONDS)
+            self._controller.release_if_room()
+
+    async def _until_committed(self) -> None:
+        """A full disk may make this long; a signal ends it."""
+        while self._journal.committed_sequence < self._journal.last_sequence and not self._impatient.is_set():
+            await self._commits.past(self._journal.last_sequence - 1, ROOM_POLL_SECONDS)
+        self._publish_now()
+
+    async def _until_settled(self) -> None:
+        """Let subscribers have everything; see docs/wire/client.md, "Lifetime"."""
+        subscriptions = self._subscriptions
+        if self._spec.attached and not subscriptions.ever:
+            await patiently(lambda: subscriptions.ever or self._impatient.is_set(), FIRST_SUBSCRIBER_SECONDS)
+        settled_at = stuck_at = self._loop.time()
+        progress = subscriptions.progress()
+        while subscriptions.count and not self._impatient.is_set():
+            await asyncio.sleep(SETTLE_POLL_SECONDS)
+            now = self._loop.time()
+            if not subscriptions.satisfied:
+                settled_at = now
+            if now - settled_at >= SETTLE_SECONDS:
+                return
+            before, progress = progress, subscriptions.progress()
+            if progress != before:
+                stuck_at = now
+            if now - stuck_at >= STALLED_SECONDS:
+                return
+
+    def _close_journal(self) -> None:
+        report = self._journal.close()
+        if report.unwritten_events:
+            log.error("%d events could not be written: %s", report.unwritten_events, report.reason)
