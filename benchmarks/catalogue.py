@@ -1,8 +1,9 @@
 """Every benchmark, in the order in which they run and are shown."""
 
-from benchmarks import relay
+from benchmarks import interrupts, relay
 from benchmarks.harness import Benchmark
 
 BENCHMARKS: list[Benchmark] = [
     *relay.BENCHMARKS,
+    *interrupts.BENCHMARKS,
 ]

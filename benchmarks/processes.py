@@ -132,6 +132,11 @@ class Stage:
         self._descriptors.update(ends)
         return ends
 
+    def keep(self, descriptor: int) -> int:
+        """Take charge of an open descriptor."""
+        self._descriptors.add(descriptor)
+        return descriptor
+
     def close(self, *descriptors: int) -> None:
         """Close ends of the stage's pipes."""
         for descriptor in descriptors:
