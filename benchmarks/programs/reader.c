@@ -118,25 +118,36 @@ static const unsigned char *string(const unsigned char *at, unsigned char *out, 
     return at + 1;
 }
 
+/* Twelve bits for each two letters, by their bytes as they lie in memory; 0xFFFF for what is not base64. */
 static size_t base64(const unsigned char *in, size_t size, unsigned char *out) {
-    static signed char value[256];
-    if (!value['B']) {
-        static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        memset(value, -1, sizeof value);
-        for (int each = 0; each < 64; each++) value[(unsigned char)letters[each]] = (signed char)each;
+    static const unsigned char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static uint16_t value[65536], pair;
+    if (!pair++) {
+        memset(value, 0xFF, sizeof value);
+        for (unsigned both = 0; both < 4096; both++) {
+            unsigned char two[2] = {letters[both >> 6], letters[both & 63]};
+            memcpy(&pair, two, 2);
+            value[pair] = (uint16_t)both;
+        }
     }
     if (size % 4) fail("base64 without its padding");
-    unsigned char *start = out;
+    if (!size) return 0;
+    unsigned char *start = out, last[4];
+    int padding = in[size - 1] == '=' ? 1 + (in[size - 2] == '=') : 0;
+    memcpy(last, in + size - 4, 4);
+    memset(last + 4 - padding, 'A', (size_t)padding);
     for (size_t at = 0; at < size; at += 4) {
-        int padding = at + 4 == size ? (in[at + 3] == '=') + (in[at + 3] == '=' && in[at + 2] == '=') : 0;
-        int a = value[in[at]], b = value[in[at + 1]], c = padding > 1 ? 0 : value[in[at + 2]], d = padding ? 0 : value[in[at + 3]];
-        if ((a | b | c | d) < 0) fail("not base64");
-        unsigned three = (unsigned)a << 18 | (unsigned)b << 12 | (unsigned)c << 6 | (unsigned)d;
-        *out++ = (unsigned char)(three >> 16);
-        if (padding < 2) *out++ = (unsigned char)(three >> 8);
-        if (!padding) *out++ = (unsigned char)three;
+        const unsigned char *four = at + 4 == size ? last : in + at;
+        uint16_t high, low;
+        memcpy(&high, four, 2);
+        memcpy(&low, four + 2, 2);
+        high = value[high], low = value[low];
+        if ((high | low) & 0xF000) fail("not base64");
+        *out++ = (unsigned char)(high >> 4);
+        *out++ = (unsigned char)(high << 4 | low >> 8);
+        *out++ = (unsigned char)low;
     }
-    return (size_t)(out - start);
+    return (size_t)(out - start) - (size_t)padding;
 }
 
 static const unsigned char *blank(const unsigned char *at) {
