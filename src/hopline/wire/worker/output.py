@@ -20,6 +20,9 @@ MAX_CHUNK_BYTES = 96 * 1024
 MERGED_CHUNK_BYTES = 64 * 1024
 """Small text chunks of one stream that arrive together are merged up to this many bytes."""
 
+_SAMPLE_BYTES = 1024
+_PRINTABLE = bytes(byte if 32 <= byte < 127 or byte in b"\t\n\r" else ord(".") for byte in range(256))
+
 _encode = msgspec.json.Encoder().encode
 _PREFIX: dict[Stream, bytes] = {
     "stdout": b'{"kind":"stdout","data":"',
@@ -42,7 +45,7 @@ class OutputChunk:
     content_json: bytes
     """The text as the inside of a JSON string: escaped, UTF-8, without the quotes."""
     raw: bytes | None = None
-    """Padded standard base64 of the bytes, when `content_json` holds replacement characters for some of them."""
+    """Padded standard base64 of the bytes, when `content_json` holds stand-ins for some of them."""
 
 
 class OutputJoiner:
@@ -102,7 +105,7 @@ class OutputJoiner:
             text, used = codecs.utf_8_decode(data, "strict", False)
             raw = None
         except UnicodeDecodeError:
-            text, used = codecs.utf_8_decode(data, "replace", False)
+            text, used = _lossy(data)
             raw = binascii.b2a_base64(data[:used], newline=False)
         self._pending[stream] = data[used:]
         if raw is not None:
@@ -147,3 +150,15 @@ class OutputJoiner:
         offset = self._offsets[stream]
         self._offsets[stream] = offset + size
         self._chunks.append(OutputChunk(stream, offset, size, content, raw))
+
+
+def _lossy(data: bytes) -> tuple[str, int]:
+    """Text for people from bytes that are not UTF-8, and how many of them it stands for.
+
+    Binary data, told by its beginning, is shown as a hex dump's right column shows it: every bad byte as U+FFFD would
+    take twenty times as long and three times the room, and tell no more.
+    """
+    sample = codecs.utf_8_decode(data[:_SAMPLE_BYTES], "replace", False)[0]
+    if sample.count("\N{REPLACEMENT CHARACTER}") * 8 > len(sample):
+        return data.translate(_PRINTABLE).decode("ascii"), len(data)
+    return codecs.utf_8_decode(data, "replace", False)
