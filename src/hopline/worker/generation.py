@@ -3,8 +3,21 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from hopline.wire.worker.messages import SemanticEvent, WorkerExited, WorkerSignaled
+from hopline.wire.worker.messages import (
+    Fatal,
+    InterruptResult,
+    SemanticEvent,
+    ShutdownStarted,
+    StderrClosed,
+    StdinResult,
+    StdoutClosed,
+    WorkerExited,
+    WorkerSidebandClosed,
+    WorkerSignaled,
+    WorkerStarted,
+)
 from hopline.wire.worker.output import OutputChunk
+from hopline.wire.worker.reports import Fault, Report, StreamEnded
 from hopline.worker.survivors import Descendants
 
 
@@ -43,6 +56,25 @@ class Observer(Protocol):
 
     def worker_fatal(self, message: str) -> None:
         """A failure of the transport or the launch, for a person."""
+
+
+def tell(observer: Observer, report: Report, runner: str) -> None:
+    """Tell the observer what one report says; those that are the handle's own business say nothing to it."""
+    match report:
+        case OutputChunk():
+            observer.worker_output(report)
+        case WorkerStarted(pid=pid):
+            observer.worker_started(pid, runner)
+        case WorkerExited() | WorkerSignaled():
+            observer.worker_ended(report)
+        case Fatal(message=message):
+            observer.worker_fatal(message)
+        case Fault() | StreamEnded() | InterruptResult() | StdinResult() | ShutdownStarted():
+            pass
+        case StdoutClosed() | StderrClosed() | WorkerSidebandClosed():
+            pass
+        case _:
+            observer.worker_event(report)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,22 +9,19 @@ from hopline.wire.worker.controller import Controller
 from hopline.wire.worker.messages import (
     Fatal,
     InterruptResult,
-    ShutdownStarted,
-    StderrClosed,
     StdinResult,
-    StdoutClosed,
     WorkerExited,
-    WorkerSidebandClosed,
     WorkerSignaled,
     WorkerStarted,
 )
 from hopline.wire.worker.output import OutputChunk
 from hopline.wire.worker.reports import Fault, Report, StreamEnded
+from hopline.worker import survivors
 from hopline.worker.backlog import Backlog
-from hopline.worker.generation import InterruptReceipt, Observer, Retirement, WorkerLaunch
+from hopline.worker.generation import InterruptReceipt, Observer, Retirement, WorkerLaunch, tell
 from hopline.worker.input import WorkerInput
 from hopline.worker.ladder import Ladder
-from hopline.worker.launch import Launcher, relay_command, start
+from hopline.worker.launch import Launcher, explained, relay_command, start
 from hopline.worker.pipes import CommandPipe, DiagnosticPipe, EventPipe
 from hopline.worker.runners import Runner, choose
 from hopline.worker.survivors import Descendants, Survivor
@@ -64,7 +61,11 @@ class WorkerHandle:
         Raises Refused for an unknown runner or a folder that is not there, Unavailable when a runner does not work
         here or no process could be started. A program that cannot be started is told by `worker_fatal`.
         """
-        runner = await choose(launch.runner)
+        survivors.reap_as_they_end()
+        try:
+            runner = await choose(launch.runner)
+        except OSError as error:
+            raise explained(error, launch.runner, launch.cwd) from error
         command = relay or relay_command(launch.argv, sideband=launch.sideband)
         started = False
         try:
@@ -84,7 +85,7 @@ class WorkerHandle:
         self._events = EventPipe(launcher.events, self._receive, self._events_ended)
         self._commands = CommandPipe(launcher.commands, self._controller.writer)
         self._diagnostics = DiagnosticPipe(launcher.diagnostics)
-        self._ladder = Ladder(launcher.signal, launcher.exited.set)
+        self._ladder = Ladder(launcher.signal, launcher.give_up)
         self._backlog = Backlog(self._tell)
         self._input = WorkerInput(self._controller, self._commands.flush)
         self._receipts: dict[int, asyncio.Future[InterruptReceipt]] = {}
@@ -121,7 +122,7 @@ class WorkerHandle:
         """End the worker's stdin after what was sent before. Raises Refused (input_closed) when it is closed."""
         await self._input.close()
 
-    async def interrupt(self, timeout: float = 2.0) -> InterruptReceipt:  # noqa: ASYNC109 - it bounds a receipt, and cancels nothing
+    async def interrupt(self, timeout: float = 2.0) -> InterruptReceipt:  # noqa: ASYNC109 # it bounds a receipt, and cancels nothing
         """Signal the worker (SIGINT) and say whether that was accepted, at most `timeout` seconds later."""
         request_id = self._controller.send_interrupt()
         if request_id is None:
@@ -166,8 +167,6 @@ class WorkerHandle:
                     self._fail(str(report))
                 case StreamEnded(clean=clean):
                     self._clean = clean
-                case ShutdownStarted() | StdoutClosed() | StderrClosed() | WorkerSidebandClosed():
-                    pass
                 case WorkerStarted(pid=pid):
                     self._runner.worker_started(pid, self._launcher.pid)
                     self._backlog.add(report)
@@ -184,21 +183,7 @@ class WorkerHandle:
         self._backlog.pass_on()
 
     def _tell(self, report: Report) -> None:
-        match report:
-            case OutputChunk():
-                self._observer.worker_output(report)
-            case WorkerStarted(pid=pid):
-                self._observer.worker_started(pid, self._runner.kind)
-            case WorkerExited() | WorkerSignaled():
-                self._observer.worker_ended(report)
-            case Fatal(message=message):
-                self._observer.worker_fatal(message)
-            case Fault() | StreamEnded() | InterruptResult() | StdinResult() | ShutdownStarted():
-                raise AssertionError(report)
-            case StdoutClosed() | StderrClosed() | WorkerSidebandClosed():
-                raise AssertionError(report)
-            case _:
-                self._observer.worker_event(report)
+        tell(self._observer, report, self._runner.kind)
 
     def _fail(self, reason: str) -> None:
         """A violation: the generation is retired by force."""

@@ -29,6 +29,7 @@ class WorkerInput:
     async def send(self, data: bytes) -> None:
         """Put all of `data` under way. Raises Refused (input_closed) when stdin is closed, or closes meanwhile."""
         async with self._turn:
+            self._refuse_closed()
             for first in range(0, len(data), INPUT_FRAME_BYTES):
                 piece = data[first : first + INPUT_FRAME_BYTES]
                 self._refuse_closed()

@@ -40,34 +40,25 @@ def relay_command(argv: Sequence[str], *, sideband: bool) -> list[str]:
 
 
 class Launcher:
-    """One child process, its three pipes, and the fact of its end.
+    """One child process, this end of its three pipes, and the fact of its end.
 
     Attributes:
         pid: of the child; never to be signalled but through `signal`.
-        commands: descriptor of its fd 0, nonblocking; the owner closes it.
-        events: descriptor of its fd 1, nonblocking; the owner closes it.
-        diagnostics: descriptor of its fd 2, nonblocking; the owner closes it.
-        exited: set when it was reaped.
+        commands, events, diagnostics: nonblocking descriptors of its fd 0, 1 and 2, which their owner closes.
+        exited: set when it was reaped, or given up.
         status: its exit status as `subprocess` gives it, negative for a signal; None until it was reaped.
     """
 
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    def __init__(self, process: "subprocess.Popen[bytes]", pidfd: int, pipes: tuple[int, int, int]) -> None:
         self.pid = process.pid
-        self.commands = _detach(process.stdin.fileno())
-        self.events = _detach(process.stdout.fileno())
-        self.diagnostics = _detach(process.stderr.fileno())
-        for stream in (process.stdin, process.stdout, process.stderr):
-            stream.close()
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(self.events, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self.commands, self.events, self.diagnostics = pipes
         self.exited = asyncio.Event()
         self.status: int | None = None
         self._process = process
-        self._pidfd = os.pidfd_open(process.pid)
+        self._pidfd = pidfd
         self._loop = asyncio.get_running_loop()
         # The pidfd tells of the exit even when a descendant holds the pipes.
-        self._loop.add_reader(self._pidfd, self._reap)
+        self._loop.add_reader(pidfd, self._reap)
 
     def signal(self, number: int) -> bool:
         """Send a signal; False, and nothing is sent, once the child was reaped."""
@@ -76,6 +67,10 @@ class Launcher:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, number)
         return True
+
+    def give_up(self) -> None:
+        """Nobody waits for the child any more; it is still reaped if it ever ends."""
+        self.exited.set()
 
     def _reap(self) -> None:
         self.status = self._process.wait()
@@ -90,27 +85,57 @@ def start(command: Sequence[str], *, cwd: str, env: dict[str, str], pass_fds: Se
     """Start a launcher in the server's session, in a process group of its own.
 
     A worker's `kill 0` therefore reaches its own relay at most, never the server. Raises Refused when the folder is
-    not there or the command line is too long, Unavailable when the machine has no descriptors, processes or memory
-    left.
+    not there or the command line cannot be one, Unavailable when the machine has no descriptors, processes or memory
+    left; then nothing was started and nothing is left open.
     """
+    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+        try:
+            child_in, commands = _pipe(theirs, ours)
+            events, child_out = _pipe(ours, theirs)
+            diagnostics, child_err = _pipe(ours, theirs)
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(events, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+            process = survivors.start_own(
+                command,
+                stdin=child_in,
+                stdout=child_out,
+                stderr=child_err,
+                cwd=cwd,
+                env=env,
+                pass_fds=pass_fds,
+                process_group=0,
+            )
+            pidfd = _pin(process)
+        except OSError as error:
+            raise explained(error, command[0], cwd) from error
+        except ValueError as error:
+            raise Refused(f"this cannot be a command line and environment: {error}.") from error
+        pipes = (commands, events, diagnostics)
+        for descriptor in pipes:
+            os.set_blocking(descriptor, False)
+        ours.pop_all()
+    return Launcher(process, pidfd, pipes)
+
+
+def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[int, int]:
+    read, write = os.pipe2(os.O_CLOEXEC)
+    reader.callback(os.close, read)
+    writer.callback(os.close, write)
+    return read, write
+
+
+def _pin(process: "subprocess.Popen[bytes]") -> int:
     try:
-        process = survivors.start_own(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cwd,
-            env=env,
-            pass_fds=pass_fds,
-            process_group=0,
-            bufsize=0,
-        )
-    except OSError as error:
-        raise _explained(error, command, cwd) from error
-    return Launcher(process)
+        return os.pidfd_open(process.pid)
+    except OSError:
+        process.kill()
+        process.wait()
+        survivors.disown(process.pid)
+        raise
 
 
-def _explained(error: OSError, command: Sequence[str], cwd: str) -> Refused | Unavailable:
+def explained(error: OSError, program: str, cwd: str) -> Refused | Unavailable:
+    """What kept a launcher from being started, for a person."""
     if error.filename == cwd:
         return Refused(f"cannot enter {cwd}: {error.strerror}; start the run in a folder that is there.")
     if error.errno == errno.E2BIG:
@@ -119,10 +144,4 @@ def _explained(error: OSError, command: Sequence[str], cwd: str) -> Refused | Un
         return Unavailable(
             f"cannot start a process: {error.strerror}; end some processes or raise `ulimit`, then retry."
         )
-    return Unavailable(f"cannot start {command[0]}: {error.strerror}.")
-
-
-def _detach(descriptor: int) -> int:
-    copy = os.dup(descriptor)
-    os.set_blocking(copy, False)
-    return copy
+    return Unavailable(f"cannot start {program}: {error.strerror}.")

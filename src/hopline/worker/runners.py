@@ -10,8 +10,8 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, ParamSpec, TypeVar
 
 from hopline.errors import Refused, Unavailable
 from hopline.worker import processes, survivors
@@ -19,6 +19,9 @@ from hopline.worker.bwrap import BwrapRunner, bwrap_command
 from hopline.worker.survivors import Descendants
 
 _PROBE_SECONDS = 3.0
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 _bwrap_refusal: str | None = None
 _bwrap_works = False
@@ -62,7 +65,7 @@ class DirectRunner:
                 with contextlib.suppress(OSError):
                     signal.pidfd_send_signal(self._worker, signal.SIGKILL)
             os.close(self._worker)
-        return await asyncio.to_thread(survivors.find_settled, run_id)
+        return await off_loop(survivors.find_settled, run_id)
 
 
 Runner = DirectRunner | BwrapRunner
@@ -77,13 +80,21 @@ async def choose(name: str) -> Runner:
         case "direct":
             return DirectRunner()
         case "bwrap":
-            if refusal := await asyncio.to_thread(bwrap_refusal):
+            if refusal := await off_loop(bwrap_refusal):
                 raise Unavailable(f"the bwrap runner does not work here: {refusal}; use --runner direct or auto.")
             return BwrapRunner()
         case "auto":
-            return DirectRunner() if await asyncio.to_thread(bwrap_refusal) else BwrapRunner()
+            return DirectRunner() if await off_loop(bwrap_refusal) else BwrapRunner()
         case _:
             raise Refused(f"{name!r} is no runner; it must be direct, bwrap or auto.")
+
+
+async def off_loop(block: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    """Run what blocks in a thread, or on the loop when the machine has no thread left."""
+    try:
+        return await asyncio.to_thread(block, *args, **kwargs)
+    except RuntimeError:
+        return block(*args, **kwargs)
 
 
 def bwrap_refusal() -> str | None:

@@ -5,6 +5,8 @@ process of the run carries HOPLINE_RUN=<id> in the environment it was started wi
 are the descendants called gone. A subtree that carries another HOPLINE_SERVER belongs to that other run.
 """
 
+import asyncio
+import contextlib
 import ctypes
 import os
 import select
@@ -97,6 +99,16 @@ def start_own(command: Sequence[str], **options: Any) -> "subprocess.Popen[bytes
 def disown(pid: int) -> None:
     """A child that `start_own` started was reaped by its starter."""
     _own_children.discard(pid)
+
+
+def reap_as_they_end() -> None:
+    """Have the running loop reap adopted orphans whenever a child ends, if this process is a subreaper.
+
+    For a loop on the main thread; elsewhere orphans are reaped when a launcher is.
+    """
+    if is_subreaper():
+        with contextlib.suppress(ValueError, RuntimeError):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, reap_adopted)
 
 
 def reap_adopted() -> int:
