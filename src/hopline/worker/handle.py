@@ -9,6 +9,7 @@ from hopline.wire.worker.controller import Controller
 from hopline.wire.worker.messages import (
     Fatal,
     InterruptResult,
+    ShutdownStarted,
     StdinResult,
     WorkerExited,
     WorkerSignaled,
@@ -26,16 +27,7 @@ from hopline.worker.pipes import CommandPipe, DiagnosticPipe, EventPipe
 from hopline.worker.runners import Runner, choose
 from hopline.worker.survivors import Descendants, Survivor
 
-__all__ = [
-    "Descendants",
-    "InterruptReceipt",
-    "Observer",
-    "OutputChunk",
-    "Retirement",
-    "Survivor",
-    "WorkerHandle",
-    "WorkerLaunch",
-]
+__all__ = ["Descendants", "InterruptReceipt", "Observer", "OutputChunk", "Retirement", "Survivor", "WorkerHandle"]
 
 DRAIN_SECONDS = 0.25
 """How long the event stream may stay open after its launcher was reaped: somebody else holds it then."""
@@ -82,7 +74,7 @@ class WorkerHandle:
         self._launcher = launcher
         self._loop = asyncio.get_running_loop()
         self._controller = Controller(sideband=launch.sideband)
-        self._events = EventPipe(launcher.events, self._receive, self._events_ended)
+        self._events = EventPipe(launcher.events, self._receive, self._force)
         self._commands = CommandPipe(launcher.commands, self._controller.writer)
         self._diagnostics = DiagnosticPipe(launcher.diagnostics)
         self._ladder = Ladder(launcher.signal, launcher.give_up)
@@ -165,6 +157,8 @@ class WorkerHandle:
                     self._input.changed()
                 case Fault():
                     self._fail(str(report))
+                case ShutdownStarted():
+                    self._answer_all("the worker is being retired")
                 case StreamEnded(clean=clean):
                     self._clean = clean
                 case WorkerStarted(pid=pid):
@@ -178,6 +172,7 @@ class WorkerHandle:
                     self._backlog.add(report)
                     self._controller.writer.abort()
                     self._end_by(self._loop.time())
+                    self._answer_all("the worker has ended")
                 case _:
                     self._backlog.add(report)
         self._backlog.pass_on()
@@ -186,32 +181,34 @@ class WorkerHandle:
         tell(self._observer, report, self._runner.kind)
 
     def _fail(self, reason: str) -> None:
-        """A violation: the generation is retired by force."""
-        if self._fault is None:
-            self._fault = reason
-        self._controller.writer.force(self._loop.time())
-        self._end_by(self._loop.time())
+        """A violation: the generation is retired by force (WW-FORCED-RETIREMENT)."""
+        self._fault = self._fault or reason
+        self._force()
+        self._answer_all("the worker is being retired by force")
         self._lift()
 
+    def _force(self) -> None:
+        self._controller.writer.force(self._loop.time())
+        self._end_by(self._loop.time())
+
     def _end_by(self, deadline: float) -> None:
-        """No command is admitted any more: write what remains, wake those who wait, see that the launcher leaves."""
+        """Admission has closed: write what remains, wake who waits for room, see that the launcher leaves."""
         self._ladder.begin(deadline)
         self._commands.flush()
         self._input.changed()
-        for request_id in list(self._receipts):
-            self._answer(request_id, "the worker is being retired")
 
     def _lift(self) -> None:
         self._lifted = True
         self.release_output()
 
-    def _events_ended(self) -> None:
-        self._end_by(self._loop.time())
-
     def _answer(self, request_id: int, error: str | None) -> None:
         receipt = self._receipts.pop(request_id, None)
         if receipt is not None and not receipt.done():
             receipt.set_result(InterruptReceipt(error is None, error))
+
+    def _answer_all(self, error: str) -> None:
+        for request_id in list(self._receipts):
+            self._answer(request_id, error)
 
     def _pace(self) -> None:
         """Read unless output is held; then only for a receipt that waits behind it, and once the launcher is gone."""
@@ -222,7 +219,6 @@ class WorkerHandle:
         await self._launcher.exited.wait()
         self._ladder.stop()
         self._controller.writer.abort()
-        self._end_by(self._loop.time())
         self._commands.close()
         self._ending = True
         self._pace()
@@ -230,16 +226,26 @@ class WorkerHandle:
             async with asyncio.timeout(DRAIN_SECONDS):
                 await self._events.ended.wait()
         except TimeoutError:
-            self._events.close()
+            self._events.drain()
         self._take(self._controller.receive_eof())
+        self._input.changed()
+        self._answer_all("the worker has ended")
         await self._backlog.empty.wait()
-        status = self._launcher.status
         said = self._diagnostics.close()
         if self._outcome is None:
-            how = "could not be ended" if status is None else f"left with status {status}"
-            self._fault = self._fault or f"the relay {how} before it told the worker's end. {said}".rstrip()
+            self._fault = self._lost(said)
             self._observer.worker_ended(None)
+        status = self._launcher.status
         descendants = await self._runner.descendants(self._run_id, worker_reaped=self._outcome is not None)
         if status is None:
             descendants = Descendants("unknown", "the launcher could not be reaped", descendants.processes)
         return Retirement(self._outcome, status, self._clean, self._fault, descendants)
+
+    def _lost(self, said: str) -> str:
+        """Why the worker's end is not known."""
+        if self._fault is not None and not self._controller.started:
+            return self._fault
+        status = self._launcher.status
+        how = "could not be ended" if status is None else f"left with status {status}"
+        lost = f"the relay {how} before it told how the worker ended"
+        return "; ".join(part for part in (self._fault, lost, said) if part)

@@ -32,6 +32,7 @@ class Ladder:
         self._timer: asyncio.TimerHandle | None = None
         self._deadline: float | None = None
         self._terminated = False
+        self._stopped = False
 
     @property
     def begun(self) -> bool:
@@ -41,13 +42,17 @@ class Ladder:
     def begin(self, deadline: float) -> None:
         """Fix the worker's deadline, in the loop's time. A later call can only bring it forward, and not once
         SIGTERM was sent."""
-        if self._terminated or (self._deadline is not None and deadline >= self._deadline):
+        if self._stopped or self._terminated or (self._deadline is not None and deadline >= self._deadline):
             return
         self._deadline = deadline
         self._climb_at(deadline + RELAY_SECONDS, self._terminate)
 
     def stop(self) -> None:
-        """The launcher was reaped."""
+        """The launcher was reaped: no step is taken any more."""
+        self._stopped = True
+        self._cancel()
+
+    def _cancel(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
 
@@ -61,5 +66,5 @@ class Ladder:
         self._climb_at(self._loop.time() + KILL_SECONDS, self._give_up)
 
     def _climb_at(self, when: float, step: Callable[[], object]) -> None:
-        self.stop()
+        self._cancel()
         self._timer = self._loop.call_at(when, step)

@@ -9,6 +9,9 @@ from hopline.wire.worker.commands import CommandWriter
 READ_BYTES = 512 * 1024
 """Most bytes taken from the relay in one turn of the loop."""
 
+MAX_DRAIN_BYTES = 16 * 1024 * 1024
+"""Most bytes taken from a pipe that stays open without its launcher."""
+
 DIAGNOSTIC_BYTES = 4096
 """How much of the end of the launcher's stderr is kept."""
 
@@ -52,6 +55,7 @@ class CommandPipe:
         if self._closed:
             return
         self._closed = True
+        self._waiting = False
         self._loop.remove_writer(self._descriptor)
         os.close(self._descriptor)
 
@@ -86,6 +90,13 @@ class EventPipe:
         else:
             self._loop.remove_reader(self._descriptor)
 
+    def drain(self) -> None:
+        """Take what is there, at most MAX_DRAIN_BYTES, and close the pipe although somebody still holds it."""
+        taken = 0
+        while not self.ended.is_set() and taken < MAX_DRAIN_BYTES and (count := self._read()):
+            taken += count
+        self.close()
+
     def close(self) -> None:
         """Close the pipe, whatever it still holds. Idempotent."""
         if not self.ended.is_set():
@@ -93,16 +104,17 @@ class EventPipe:
             os.close(self._descriptor)
             self.ended.set()
 
-    def _read(self) -> None:
+    def _read(self) -> int:
         try:
             data = os.read(self._descriptor, READ_BYTES)
         except BlockingIOError:
-            return
+            return 0
         if data:
             self._receive(data)
         else:
             self.close()
             self._end()
+        return len(data)
 
 
 class DiagnosticPipe:

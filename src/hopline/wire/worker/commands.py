@@ -65,6 +65,8 @@ class CommandWriter:
 
         If a frame is half out, the transport ends there instead: nothing may follow it.
         """
+        if self.aborted:
+            return
         if self._begun:
             self.abort()
             return
