@@ -77,6 +77,11 @@ class Catalogue:
             following = self._segments[place + 1] if place + 1 < len(self._segments) else None
             return self._segments[place], following
 
+    def named(self, first: int) -> Segment | None:
+        """The segment that begins with exactly this sequence."""
+        segment, _ = self.holding(first)
+        return segment if segment.first == first else None
+
     def size(self, segment: Segment) -> int:
         """How far the segment may be read. Raises OSError."""
         if segment.size < 0:
@@ -95,6 +100,13 @@ class Catalogue:
             else:
                 self._open.move_to_end(segment.first)
             return os.pread(descriptor, size, offset)
+
+    def forget(self, first: int) -> None:
+        """Close the descriptor kept for this name, whose file is another one now."""
+        with self._lock:
+            descriptor = self._open.pop(first, None)
+        if descriptor is not None:
+            os.close(descriptor)
 
     def close(self) -> None:
         """Close every descriptor."""

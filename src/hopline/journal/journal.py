@@ -1,26 +1,22 @@
 """The journal of one live run: append, commit, publish; read back anything at any time."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from hopline.errors import Misuse, Unavailable
 from hopline.journal import lines
-from hopline.journal.backlog import Backlog
-from hopline.journal.catalogue import Catalogue, Segment
-from hopline.journal.identity import SEGMENTS_FOLDER, SPINE_FILE, Identity, create_identity
+from hopline.journal.backlog import CHUNK_BYTES, Backlog
+from hopline.journal.bound import Bound, bounded_segment_bytes, pausing_bytes
+from hopline.journal.catalogue import Catalogue
+from hopline.journal.identity import Identity, create_identity, read_identity
 from hopline.journal.ledger import Ledger
 from hopline.journal.log import SegmentLog, create_first_segment
-from hopline.journal.port import (
-    MAX_EVENT_BYTES,
-    CloseReport,
-    Damage,
-    JournalOptions,
-    OpenReport,
-    Slice,
-    SpineRow,
-)
+from hopline.journal.port import MAX_EVENT_BYTES, CloseReport, Damage, JournalOptions, Slice
 from hopline.journal.reader import Reader
 from hopline.journal.space import Space
+from hopline.journal.spine import Spine
+from hopline.journal.start import Start
 from hopline.journal.tally import Tally
 from hopline.journal.window import Window
 from hopline.journal.writer import Parts, Writer
@@ -29,10 +25,20 @@ BACKLOG_BYTES = 4 * 1024 * 1024
 """Assigned and not yet committed beyond this, `room()` says False."""
 
 _CLOSE_SECONDS = 5.0
+_DEFAULT = JournalOptions()
 
 
 def _ignore(*_: object) -> None:
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """The owner's call-backs; all run in the writer thread."""
+
+    on_commit: Callable[[], None]
+    on_state: Callable[[str | None], None]
+    on_dropped: Callable[[int, int, int], None]
 
 
 class Journal:
@@ -43,54 +49,42 @@ class Journal:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        identity: Identity,
-        options: JournalOptions,
-        catalogue: Catalogue,
-        ledger: Ledger,
-        *,
-        last_sequence: int,
-        size_bytes: int,
-        report: OpenReport,
-        on_commit: Callable[[], None],
-        on_state: Callable[[str | None], None],
-        on_dropped: Callable[[int, int, int], None],
+        self, folder: Path, identity: Identity, options: JournalOptions, start: Start, listeners: Listeners
     ) -> None:
         """Not for callers: use `create` or `open`."""
-        self.report = report
+        self.report = start.report
         """What opening found; all zero for a new journal."""
         self._folder = folder
         self._identity = identity
-        self._options = options
-        self._catalogue = catalogue
-        self._ledger = ledger
-        self._last = last_sequence
+        self._last = start.tally.last_sequence
         self._appended = 0
-        self._started_size = size_bytes
+        self._pausing_bytes = pausing_bytes(options)
         self._closed = False
-        self._window = Window(last_sequence)
-        self._backlog = Backlog()
-        self._reader = Reader(catalogue)
-        durable = options.durability == "full"
+        self._window = Window(self._last)
+        segment_bytes = bounded_segment_bytes(options)
+        self._backlog = Backlog(min(CHUNK_BYTES, segment_bytes))
+        self._catalogue = Catalogue(start.segments)
+        self._spine = Spine(folder, self._catalogue, start.spine)
+        self._marks = start.marks
+        self._reader = Reader(self._catalogue, self._marks)
+        ledger = Ledger(folder, identity, start.tally, self._spine, start.index)
         try:
             parts = Parts(
                 backlog=self._backlog,
-                catalogue=catalogue,
-                log=SegmentLog(folder, catalogue.segments[-1], durable=durable),
+                catalogue=self._catalogue,
+                log=SegmentLog(folder, start.segments[-1], durable=options.durability == "full"),
                 ledger=ledger,
                 window=self._window,
                 space=Space(folder, options.reserve_bytes),
-                segment_bytes=options.segment_bytes,
-                max_bytes=options.max_bytes,
-                drop_oldest=options.when_full == "drop-oldest",
-                on_commit=on_commit,
-                on_state=on_state,
-                on_dropped=on_dropped,
+                bound=Bound(folder, self._catalogue, ledger, options, listeners.on_dropped),
+                segment_bytes=segment_bytes,
+                pausing_bytes=self._pausing_bytes,
+                on_commit=listeners.on_commit,
+                on_state=listeners.on_state,
             )
         except OSError as error:
             raise Unavailable(f"cannot write the journal in {folder}: {error.strerror}.") from error
-        self._writer = Writer(parts, size_bytes)
+        self._writer = Writer(parts, start.size_bytes)
         self._writer.start()
 
     @classmethod
@@ -98,7 +92,7 @@ class Journal:
         cls,
         folder: Path,
         run_id: str,
-        options: JournalOptions | None = None,
+        options: JournalOptions = _DEFAULT,
         on_commit: Callable[[], None] = _ignore,
         on_state: Callable[[str | None], None] = _ignore,
         on_dropped: Callable[[int, int, int], None] = _ignore,
@@ -116,15 +110,31 @@ class Journal:
 
         Raises Unavailable when the folder cannot be written; nothing half-made is left then.
         """
-        options = options or JournalOptions()
         durable = options.durability == "full"
         identity = create_identity(folder, run_id, durable=durable)
         segment = create_first_segment(folder, durable=durable)
-        ledger = Ledger(folder, identity, Tally(1), [], None)
-        return cls(
-            folder, identity, options, Catalogue([segment]), ledger, last_sequence=0, size_bytes=0,
-            report=OpenReport(), on_commit=on_commit, on_state=on_state, on_dropped=on_dropped,
-        )  # fmt: skip
+        start = Start([segment], Tally(1))
+        return cls(folder, identity, options, start, Listeners(on_commit, on_state, on_dropped))
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        options: JournalOptions = _DEFAULT,
+        on_commit: Callable[[], None] = _ignore,
+        on_state: Callable[[str | None], None] = _ignore,
+        on_dropped: Callable[[int, int, int], None] = _ignore,
+    ) -> "Journal":
+        """Go on with the journal in `folder`, whose writer is gone; `report` then says what was found.
+
+        An unfinished last line is cut, the index is brought up to date. Arguments as for `create`. The caller makes
+        sure that nobody else writes it. Raises Unavailable when it cannot be read or written, Corrupt when it is odd.
+        """
+        from hopline.journal.recovery import recover
+
+        identity = read_identity(folder)
+        start = recover(folder, identity)
+        return cls(folder, identity, options, start, Listeners(on_commit, on_state, on_dropped))
 
     @property
     def store_id(self) -> str:
@@ -199,7 +209,10 @@ class Journal:
         False while too much waits to be committed, the volume is below the reserve or full, or `max_bytes` is reached
         with `pause`. Ask again after the next `on_commit` or `on_state`.
         """
-        return self._uncommitted() <= BACKLOG_BYTES and self._writer.reason is None
+        backlog = self._uncommitted()
+        if self._writer.reason is not None or backlog > BACKLOG_BYTES:
+            return False
+        return self._pausing_bytes is None or self._writer.size_bytes + backlog < self._pausing_bytes
 
     def read(self, after: int, *, before: int | None = None, max_bytes: int = 1 << 20) -> Slice:
         """Committed events with after < sequence < before, at least one if there is any, else about `max_bytes`.
@@ -211,7 +224,7 @@ class Journal:
 
     def spine(self, through: int) -> list[bytes]:
         """The lines of SPINE_KINDS with sequence <= through, in order, without newlines; committed ones only."""
-        return [self._spine_line(row) for row in list(self._ledger.spine) if row.sequence <= through]
+        return self._spine.through(min(through, self._window.committed))
 
     def close(self, timeout: float = _CLOSE_SECONDS) -> CloseReport:
         """Commit what is queued, within `timeout` seconds, and say what could not be; later calls do nothing.
@@ -223,6 +236,8 @@ class Journal:
         self._closed = True
         ended = self._writer.close(timeout)
         self._catalogue.close()
+        if self._marks is not None:
+            self._marks.close()
         missing = self._last - self._window.committed
         if not missing:
             return CloseReport()
@@ -230,10 +245,4 @@ class Journal:
         return CloseReport(missing, self._uncommitted(), self._window.committed + 1, reason)
 
     def _uncommitted(self) -> int:
-        return self._started_size + self._appended - self._writer.size_bytes
-
-    def _spine_line(self, row: SpineRow) -> bytes:
-        if row.segment:
-            return self._catalogue.pread(self._catalogue.holding(row.segment)[0], row.size, row.offset)
-        spine = Segment(0, self._folder / SEGMENTS_FOLDER / SPINE_FILE)
-        return self._catalogue.pread(spine, row.size, row.offset)
+        return self._appended - self._writer.committed_bytes

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hopline.journal import lines
 from hopline.journal.identity import Identity
 from hopline.journal.port import Mark, SegmentRow, SpineRow
+from hopline.journal.spine import Spine
 from hopline.journal.tally import Tally
 from hopline.journal.window import Chunk
 
@@ -24,19 +25,17 @@ _log = logging.getLogger(__name__)
 
 
 class Ledger:
-    """The account of the newest segment and of the spine. Used by the writer thread, save for reading `spine`.
+    """The account of the newest segment and of the spine. Used by the writer thread alone.
 
     Args:
         folder: the journal's.
         identity: whose index to make when there is none.
         tally: the newest segment's account.
-        spine: spine lines known so far; grows as events are committed.
+        spine: grows as events are committed.
         index: the open index, or None to make it when there is enough to be indexed.
     """
 
-    def __init__(
-        self, folder: Path, identity: Identity, tally: Tally, spine: list[SpineRow], index: "Index | None"
-    ) -> None:
+    def __init__(self, folder: Path, identity: Identity, tally: Tally, spine: Spine, index: "Index | None") -> None:
         self.spine = spine
         self._folder = folder
         self._identity = identity
@@ -59,7 +58,7 @@ class Ledger:
             size = chunk.data.find(b"\n", place) - place
             row = SpineRow(sequence, kind, self._tally.segment, start + place, size)
             self._spine.append(row)
-            self.spine.append(row)
+            self.spine.add(row)
         self._behind += len(chunk.data)
 
     def turned(self, first: int) -> None:
@@ -67,6 +66,13 @@ class Ledger:
         self._note_segment(sealed=True)
         self._tally = Tally(first)
         self._note_segment(sealed=False)
+
+    def dropped(self, first: int, saved: list[SpineRow]) -> None:
+        """The oldest segment is gone; `saved` is everything in segments/spine.jsonl now."""
+        self._forget += [0, first]
+        self._segments.pop(first, None)
+        self._marks = [mark for mark in self._marks if mark.segment != first]
+        self._spine = [row for row in self._spine if row.segment not in (0, first)] + saved
 
     def flush_when_due(self) -> None:
         """Bring the index up to date when it is a step behind."""

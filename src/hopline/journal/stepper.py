@@ -30,6 +30,16 @@ class Stepper:
         self._bad_start = -1
         self._bad_lines = 0
 
+    @property
+    def stepping(self) -> bool:
+        """Whether what was fed last is damage whose end is not known yet."""
+        return self._bad_start >= 0
+
+    def skip(self, count: int, size: int) -> None:
+        """Go past `count` events in `size` bytes that are known to be sound."""
+        self.due += count
+        self.offset += size
+
     def feed(self, data: bytes) -> list[tuple[int, int, lines.Head]]:
         """The events in `data`, whole lines: start and end (after the newline) in `data`, and what each is."""
         bounds: list[tuple[int, int]] = []

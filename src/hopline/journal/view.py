@@ -1,13 +1,19 @@
 """A journal to be read only: nothing on disk changes, and opening takes the same time whatever the run's size."""
 
+import itertools
 from pathlib import Path
 
 from hopline.errors import Unavailable
 from hopline.journal import lines
 from hopline.journal.catalogue import Catalogue, Segment, list_segments
 from hopline.journal.identity import Identity, read_identity
-from hopline.journal.port import SPINE_KINDS, Damage, Slice
+from hopline.journal.index_view import IndexView
+from hopline.journal.port import NOTHING, Damage, Slice, SpineRow
 from hopline.journal.reader import Reader
+from hopline.journal.scan import scan, whole_lines_end
+from hopline.journal.spine import Spine, read_saved
+from hopline.journal.stepper import Stepper
+from hopline.journal.tally import Tally
 
 _TAIL_BYTES = 64 * 1024
 
@@ -23,8 +29,10 @@ class JournalView:
         self._folder = folder
         self._identity = identity
         self._catalogue = catalogue
-        self._reader = Reader(catalogue)
+        self._index = IndexView.open(folder, identity)
+        self._reader = Reader(catalogue, self._index)
         self._last = self._find_last()
+        self._spine: Spine | None = None
         self._cached: tuple[tuple[int, int | None, int], Slice] | None = None
 
     @classmethod
@@ -81,32 +89,53 @@ class JournalView:
 
     def read(self, after: int, *, before: int | None = None, max_bytes: int = 1 << 20) -> Slice:
         """Events with after < sequence < before, at least one if there is any, else about `max_bytes`."""
+        if after >= self._last:
+            return NOTHING
         key = (after, before, max_bytes)
         if self._cached is None or self._cached[0] != key:
             self._cached = (key, self._reader.read(after, before, max_bytes))
         return self._cached[1]
 
     def spine(self, through: int) -> list[bytes]:
-        """The lines of SPINE_KINDS with sequence <= through, in order, without newlines."""
-        found: list[bytes] = []
-        cursor = 0
-        while (part := self.read(cursor, before=through + 1)).count:
-            for line in part.data.splitlines():
-                head = lines.parse(line)
-                if head is not None and head.type in SPINE_KINDS:
-                    found.append(line)
-            cursor = part.last
-        return found
+        """The lines of SPINE_KINDS with sequence <= through, in order, without newlines.
+
+        Reads what the index does not know of: about one step after a crash, everything when there is no index.
+        """
+        if self._spine is None:
+            self._spine = Spine(self._folder, self._catalogue, self._find_spine())
+        return self._spine.through(min(through, self._last))
 
     def close(self) -> None:
         """Close its files."""
         self._catalogue.close()
+        if self._index is not None:
+            self._index.close()
+
+    def _find_spine(self) -> list[SpineRow]:
+        segments = self._catalogue.segments
+        known = {row.first_sequence: row for row in self._index.segments()} if self._index is not None else {}
+        names = {segment.first for segment in segments}
+        rows = read_saved(self._folder, before=segments[0].first)
+        if self._index is not None:
+            rows += [row for row in self._index.spine() if row.segment in names]
+        for segment, following in zip(segments, [*segments[1:], None], strict=True):
+            row = known.get(segment.first)
+            if row is not None and row.sealed:
+                continue
+            tally = Tally(segment.first)
+            if row is not None and row.size <= self._catalogue.size(segment):
+                tally = Tally(segment.first, row.size, row.crc32, row.size, row.last_sequence)
+            else:
+                rows = [row for row in rows if row.segment != segment.first]
+            rows += scan(segment, tally, limit=None if following is None else following.first).spine
+        return sorted(rows, key=lambda row: row.sequence)
 
     def _find_last(self) -> int:
-        """Look at the end of the newest segment that holds a whole line."""
+        """The last event of the newest segment that holds one; looks at ends of segments only."""
         for segment in reversed(self._catalogue.segments):
-            last = self._last_in(segment)
-            if last is not None:
+            if segment is self._catalogue.segments[-1]:
+                segment.size = whole_lines_end(segment)
+            if last := self._last_in(segment):
                 return last
         return self._catalogue.segments[0].first - 1
 
@@ -116,14 +145,25 @@ class JournalView:
         while size:
             start = max(size - span, 0)
             tail = self._catalogue.pread(segment, size - start, start)
-            end = tail.rfind(b"\n") + 1
-            if segment is self._catalogue.segments[-1] and end:
-                segment.size = start + end
-            begin = tail.rfind(b"\n", 0, max(end - 1, 0)) + 1
-            if end and (begin or not start):
-                return lines.sequence_at(tail, begin)
+            begin = tail.find(b"\n") + 1 if start else 0
+            if last := last_event(segment, tail[begin:], start + begin):
+                return last
             if not start:
-                segment.size = 0
                 return None
-            span *= 4
+            span *= 8
         return None
+
+
+def last_event(segment: Segment, data: bytes, offset: int) -> int | None:
+    """The last event that a reader coming from before `data`, which begins with a line, would deliver of it."""
+    sequences = [head.sequence if (head := lines.parse(line)) else None for line in data.split(b"\n")[:-1]]
+    due = segment.first
+    if offset:
+        sound = [one for one, two in itertools.pairwise(sequences) if one is not None and two == one + 1]
+        sound += [one for one in sequences if one is not None]
+        if not sound:
+            return None
+        due = sound[0]
+    stepper = Stepper(segment.path, due, offset)
+    events = stepper.feed(data)
+    return events[-1][2].sequence if events else None

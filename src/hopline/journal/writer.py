@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hopline.journal.backlog import Backlog
+from hopline.journal.bound import Bound
 from hopline.journal.catalogue import Catalogue
 from hopline.journal.ledger import Ledger
 from hopline.journal.log import SegmentLog, split
@@ -28,12 +29,11 @@ class Parts:
     ledger: Ledger
     window: Window
     space: Space
+    bound: Bound
     segment_bytes: int
-    max_bytes: int
-    drop_oldest: bool
+    pausing_bytes: int | None
     on_commit: Callable[[], None]
     on_state: Callable[[str | None], None]
-    on_dropped: Callable[[int, int, int], None]
 
 
 class Writer:
@@ -41,12 +41,16 @@ class Writer:
 
     Args:
         parts: what it works with; it is the only user of log, ledger and space.
-        size_bytes: what all segments hold already.
+        size_bytes: what the segments hold already.
     """
 
     def __init__(self, parts: Parts, size_bytes: int) -> None:
         self.size_bytes = size_bytes
+        """What all segments hold."""
+        self.committed_bytes = 0
+        """What was committed since the start."""
         self.failure: str | None = None
+        """Why nothing can be committed just now."""
         self.reason: str | None = None
         """Why the caller is to take no more output; None when it may."""
         self._parts = parts
@@ -79,6 +83,11 @@ class Writer:
                     parts.space.look()
                 self._say()
             parts.ledger.close()
+        except BaseException as error:
+            # Nothing is committed any more, so the owner is to stop taking output; close() says what is missing.
+            self.failure = f"its writer ended: {error!r}"
+            self._say()
+            raise
         finally:
             parts.log.close()
 
@@ -88,6 +97,8 @@ class Writer:
             group = self._group(chunks)
             try:
                 self._turn_when_due(group)
+                coming = sum(len(chunk.data) for chunk in group)
+                self.size_bytes -= self._parts.bound.make_room(self.size_bytes, coming)
                 done = self._parts.log.append(group)
             except OSError as error:
                 self.failure = error.strerror or str(error)
@@ -125,9 +136,10 @@ class Writer:
             parts.ledger.wrote(chunk)
         parts.log.segment.size += size
         self.size_bytes += size
+        self.committed_bytes += size
         parts.window.add(chunks)
         parts.space.wrote(size)
-        parts.on_commit()
+        _tell(parts.on_commit)
 
     def _wait(self) -> bool:
         """Wait before trying again; False when closing has given up."""
@@ -144,11 +156,22 @@ class Writer:
         reason = self._why_not()
         if reason != self.reason:
             self.reason = reason
-            self._parts.on_state(reason)
+            _tell(self._parts.on_state, reason)
 
     def _why_not(self) -> str | None:
         if self.failure is not None:
             return f"the journal cannot be written ({self.failure}); it goes on when there is room"
+        bound = self._parts.pausing_bytes
+        if bound is not None and self.size_bytes >= bound:
+            return "the journal has reached its bound (--max-journal)"
         if self._parts.space.low:
             return f"less than the reserve of {self._parts.space.reserve_bytes} bytes is free on the journal's volume"
         return None
+
+
+def _tell(listener: Callable[..., None], *arguments: object) -> None:
+    """Call back; an owner whose loop is closed already (RuntimeError) is past caring."""
+    try:
+        listener(*arguments)
+    except RuntimeError:
+        _log.debug("nobody listens any more", exc_info=True)

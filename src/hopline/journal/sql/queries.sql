@@ -32,19 +32,18 @@ SELECT first_sequence, last_sequence, size, crc32, sealed FROM segments ORDER BY
 -- Every spine line, in order.
 SELECT sequence, kind, segment, offset, size FROM spine ORDER BY sequence;
 
--- name: list_marks
--- The marks of one segment, in order.
-SELECT sequence, segment, offset, crc32 FROM marks WHERE segment = ? ORDER BY sequence;
-
--- name: mark_before
--- Where to begin reading to find a sequence.
+-- name: marks_around
+-- The marks from the last one at or before :first to the first one after :last, for reading between them.
 SELECT sequence, segment, offset, crc32 FROM marks
-WHERE sequence <= :sequence AND segment = :segment ORDER BY sequence DESC LIMIT 1;
+WHERE
+    segment = :segment
+    AND sequence >= coalesce((SELECT max(sequence) FROM marks WHERE sequence BETWEEN :segment AND :first), :segment)
+    AND sequence <= coalesce((SELECT min(sequence) FROM marks WHERE sequence > :last), :last)
+ORDER BY sequence;
 
--- name: mark_after
--- Where at the latest a sequence has been passed.
-SELECT sequence, segment, offset, crc32 FROM marks
-WHERE sequence > :sequence AND segment = :segment ORDER BY sequence LIMIT 1;
+-- name: read_segment
+-- How far one segment is known.
+SELECT first_sequence, last_sequence, size, crc32, sealed FROM segments WHERE first_sequence = ?;
 
 -- name: last_mark
 -- The offset of the last mark of a segment, to go on marking from.
