@@ -4,6 +4,7 @@ Protocol on fd 0 and 1, diagnostics on fd 2 (docs/wire/worker.md). The worker is
 imported, so that it runs while the relay gets ready to listen.
 """
 
+import os
 import signal
 import sys
 
@@ -13,7 +14,9 @@ _USAGE = "usage: hopline worker-relay [--no-sideband] [--patient] [--] CMD ARG..
 
 
 def main(argv: list[str]) -> int:
-    """Start the worker, serve it to its end, and return the relay's exit status.
+    """Start the worker and serve it to its end; the process then ends with the relay's exit status.
+
+    Returns only when the arguments are wrong, with 2.
 
     Args:
         argv: what follows `worker-relay` on the command line.
@@ -55,8 +58,16 @@ def _serve(worker: LaunchedWorker | None, failure: str, *, sideband: bool, patie
         machine.launch_failed(failure, monotonic())
     else:
         machine.started(worker.pid)
-    finish = RelayLoop(machine, worker).run()
-    return _complain(finish.message, finish.status) if finish.message else finish.status
+    try:
+        finish = RelayLoop(machine, worker).run()
+    except BaseException:
+        if worker is not None:  # a relay that breaks leaves no worker behind
+            worker.end()
+        raise
+    if finish.message:
+        _complain(finish.message, finish.status)
+    sys.stderr.flush()
+    os._exit(finish.status)  # nothing is left to clean up, and a generation's end waits for this process
 
 
 def _complain(message: str, status: int) -> int:

@@ -3,6 +3,7 @@
 Source: docs/wire/worker.md, "Processes and descriptors" (WW-CLEAN-START, WW-LAUNCH-FATAL).
 """
 
+import contextlib
 import errno
 import os
 import signal
@@ -44,6 +45,12 @@ class LaunchedWorker:
         self.stdout = stdout
         self.stderr = stderr
         self.sideband = sideband
+
+    def end(self) -> None:
+        """Kill and reap it, if that was not done."""
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
 
 
 def launch(argv: "Sequence[str]", *, sideband: bool) -> LaunchedWorker:

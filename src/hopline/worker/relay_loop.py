@@ -26,6 +26,8 @@ from hopline.wire.worker.relay_ports import (
 from hopline.worker.relay_launch import LaunchedWorker
 
 READ_BYTES = 256 * 1024
+SIDEBAND_READ_BYTES = 32 * 1024
+"""Small frames cost much more a byte than output does; commands must not wait behind too many."""
 PIPE_BYTES = 1024 * 1024
 """What a pipe grows to once it was found full. An idle run keeps the small default: the system counts a person's pipe
 memory, and beyond 64 MiB makes all their pipes tiny."""
@@ -47,6 +49,7 @@ class RelayLoop:
         self._machine = machine
         self._worker = worker
         self._view = memoryview(bytearray(READ_BYTES))
+        self._sideband_view = self._view[:SIDEBAND_READ_BYTES]
         self._sources = {Source.COMMANDS: _COMMANDS_FD}
         self._targets: dict[Target, int] = {}
         if worker is not None:
@@ -57,6 +60,7 @@ class RelayLoop:
         self._stalled: set[Target] = set()
         self._offered_last = False
         self._blocked = False
+        self._consumer_lost = False
         self._exit_seen = worker is None
         self._finish: Finish | None = None
         self._poll = select.poll()
@@ -88,7 +92,7 @@ class RelayLoop:
         now = monotonic()
         if _EVENTS_FD in ready:
             if ready[_EVENTS_FD] & _GONE:
-                machine.output_failed("the reader closed its end", now)
+                self._lose_consumer("the reader closed its end", now)
             self._blocked = False
         self._stalled -= {target for target, fd in self._targets.items() if fd in ready}
         for source, fd in self._sources.items():
@@ -109,7 +113,7 @@ class RelayLoop:
         hurry = machine.draining and any(fd != _COMMANDS_FD for fd in wanted)
         for target in self._stalled:
             wanted[self._targets[target]] = select.POLLOUT
-        if not self._to_file:
+        if not self._to_file and not self._consumer_lost:
             wanted[_EVENTS_FD] = select.POLLOUT if self._blocked else 0
         if self._worker is not None and not self._exit_seen:
             wanted[self._worker.pidfd] = select.POLLIN
@@ -129,7 +133,7 @@ class RelayLoop:
     def _read(self, source: Source, fd: int) -> None:
         machine = self._machine
         try:
-            count = os.readv(fd, [self._view])
+            count = os.readv(fd, [self._sideband_view if source is Source.SIDEBAND else self._view])
         except BlockingIOError:
             if source is not Source.COMMANDS:
                 machine.would_block(source, monotonic())
@@ -152,10 +156,13 @@ class RelayLoop:
             if machine.retiring and not self._offered_last:
                 self._offered_last = True
                 self._stalled.clear()
-            wrote = [self._write_input(target) for target in tuple(self._targets) if target not in self._stalled]
-            if not self._blocked and self._write_events():
-                continue
-            if not any(wrote):
+            progress = False
+            for target in tuple(self._targets):
+                if target not in self._stalled:
+                    progress |= self._write_input(target)
+            if not self._blocked:
+                progress |= self._write_events()
+            if not progress:
                 return
 
     def _write_input(self, target: Target) -> bool:
@@ -185,10 +192,14 @@ class RelayLoop:
             self._blocked = not self._grow(_EVENTS_FD)
             return not self._blocked
         except OSError as error:
-            machine.output_failed(error.strerror or str(error), monotonic())
+            self._lose_consumer(error.strerror or str(error), monotonic())
             return True
         machine.output_wrote(count, monotonic())
         return True
+
+    def _lose_consumer(self, message: str, now: float) -> None:
+        self._consumer_lost = True
+        self._machine.output_failed(message, now)
 
     def _do(self, effect: Effect) -> None:
         match effect:

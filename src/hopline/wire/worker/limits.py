@@ -1,12 +1,11 @@
 """Every capacity and time of the relay in one frozen object. Source: docs/wire/worker.md, "Limits"."""
 
-from dataclasses import dataclass
+import msgspec
 
 MIB = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class RelayLimits:
+class RelayLimits(msgspec.Struct, frozen=True):
     """Parameters of one relay; the defaults are those of the wire document."""
 
     queue_frames: int = 512

@@ -62,7 +62,7 @@ class RawProducer(Producer):
         self._stream = stream
 
     def receive(self, data: bytes | memoryview) -> None:
-        """One read of the stream."""
+        """One read of the stream, about which nothing can be wrong."""
         self.held.extend(frames_for(self._stream, data))
 
 
@@ -79,9 +79,9 @@ class SidebandProducer(Producer):
         """Whether half a frame was read."""
         return self._lines.partial()
 
-    def receive(self, data: bytes) -> str | None:
+    def receive(self, data: bytes | memoryview) -> str | None:
         """One read of the sideband. Returns what is wrong with it, after which the rest is not read."""
-        for line in self._lines.receive(data):
+        for line in self._lines.receive(bytes(data)):
             if line is None:
                 self.end()
                 return f"a sideband line is longer than {self._max_line_bytes} bytes"

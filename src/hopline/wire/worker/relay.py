@@ -5,10 +5,8 @@ offers `output_buffers` and `input_buffers` to the descriptors, does what `take_
 at `next_deadline`. Nothing here raises on what a peer sent.
 """
 
-from collections import deque
-
-from hopline.wire.jsonl import LineSplitter
-from hopline.wire.worker.codec import FrameRefused, decode_command
+from hopline.wire.worker.codec import FrameRefused
+from hopline.wire.worker.command_stream import CommandStream
 from hopline.wire.worker.limits import RelayLimits
 from hopline.wire.worker.messages import (
     Command,
@@ -50,10 +48,7 @@ class RelayMachine:
         self._retirement = Retirement(self._limits, patient=patient)
         self._events = RelayEvents(self._limits, sideband=sideband)
         self._inputs = WorkerInputs(self._limits, sideband=sideband)
-        self._splitter = LineSplitter(self._limits.line_bytes)
-        self._lines: deque[bytes | None] = deque()
-        self._parsing = True
-        self._signalling = False
+        self._commands = CommandStream(self._limits.line_bytes)
         self._effects: list[Effect] = []
         self._failure = ""
         self._diagnostic = ""
@@ -69,7 +64,7 @@ class RelayMachine:
     def launch_failed(self, message: str, now: float) -> None:
         """There is no worker (WW-LAUNCH-FATAL)."""
         self._diagnostic = message
-        self._parsing = False
+        self._commands.close()
         self._events.only(Fatal(message))
         self._retirement.want(now)
         self._retirement.phase = Phase.FLUSHING
@@ -77,23 +72,22 @@ class RelayMachine:
     def receive(self, source: Source, data: bytes | memoryview, now: float) -> None:
         """One read of a source, not empty. A view is not kept."""
         if source is Source.COMMANDS:
-            self._lines.extend(self._splitter.receive(bytes(data)))
-            self._obey_lines(now)
+            self._commands.receive(bytes(data))
+            self._obey_commands(now)
         elif problem := self._events.receive(source, data, cut=self._retirement.cut_due(now)):
             self._fail(problem, now)
         self._settle(now)
 
     def receive_eof(self, source: Source, now: float) -> None:
         """A source ended."""
-        if source is not Source.COMMANDS:
-            self._events.end(source)
-        elif self._parsing:
-            self._parsing = False
-            if self._splitter.partial():
-                self._fail("the command stream ended inside a frame", now)  # WW-NEWLINE
+        if source is Source.COMMANDS:
+            if problem := self._commands.receive_eof():
+                self._fail(problem, now)
             else:
                 self._retirement.want(now)
                 self._retire(now, self._limits.end_grace_seconds)
+        else:
+            self._events.end(source)
         if source is Source.SIDEBAND:
             if self._events.sideband.partial and not self._retirement.wanted:
                 self._fail("the worker's sideband ended inside a frame", now)  # WW-SIDEBAND-TAIL
@@ -104,7 +98,7 @@ class RelayMachine:
     def read_failed(self, source: Source, message: str, now: float) -> None:
         """Reading a source failed; it is not read again."""
         if source is Source.COMMANDS:
-            self._parsing = False
+            self._commands.close()
         else:
             self._events.end(source)
         self._fail(f"cannot read {source}: {message}", now)
@@ -117,9 +111,9 @@ class RelayMachine:
 
     def interrupted(self, request_id: int, error: str | None, now: float) -> None:
         """What `SignalWorker` came to; the commands behind it are obeyed from here on (WW-INTERRUPT)."""
-        self._signalling = False
+        self._commands.resume()
         self._supervise(InterruptResult(request_id) if error is None else InterruptResult(request_id, error), now)
-        self._obey_lines(now)
+        self._obey_commands(now)
         self._settle(now)
 
     def worker_ended(self, outcome: Outcome, available: dict[Source, int], now: float) -> None:
@@ -172,7 +166,7 @@ class RelayMachine:
     def wants(self, source: Source) -> bool:
         """Whether to read a source now."""
         if source is Source.COMMANDS:
-            return self._parsing
+            return self._commands.open
         return self._events.wants(source)
 
     @property
@@ -204,33 +198,23 @@ class RelayMachine:
 
     # Decisions
 
-    def _obey_lines(self, now: float) -> None:
-        while self._lines and self._parsing and not self._signalling:
-            line = self._lines.popleft()
-            if line is None:
-                self._refuse_commands(f"a command line is longer than {self._limits.line_bytes} bytes", now)
-                return
-            try:
-                command = decode_command(line)
-            except FrameRefused as refused:
-                self._refuse_commands(f"command: {refused}", now)  # WW-STRICT
-                return
-            self._obey(command, now)
-
-    def _refuse_commands(self, problem: str, now: float) -> None:
-        self._parsing = False
-        self._fail(problem, now)
+    def _obey_commands(self, now: float) -> None:
+        try:
+            while command := self._commands.take():
+                self._obey(command, now)
+        except FrameRefused as refused:
+            self._fail(f"command: {refused}", now)
 
     def _obey(self, command: Command, now: float) -> None:
         if isinstance(command, Shutdown):
-            self._parsing = False  # WW-SHUTDOWN-ENDS-PARSING
+            self._commands.close()  # WW-SHUTDOWN-ENDS-PARSING
             self._retirement.want(now)
             if self._retire(now, command.grace_millis / 1000):
                 self._supervise(ShutdownStarted(), now)
         elif self._retirement.phase is not Phase.RUNNING:
             return
         elif isinstance(command, Interrupt):
-            self._signalling = True
+            self._commands.pause()
             self._effects.append(SignalWorker(command.request_id))
         elif problem := self._inputs.obey(command):
             self._fail(problem, now)
@@ -254,20 +238,31 @@ class RelayMachine:
         if not self._consumer_gone:
             self._consumer_gone = True
             self._diagnostic = diagnostic
-            self._parsing = False
+            self._commands.close()
             self._events.abandon()
             self._fail(diagnostic, now)
 
     def _settle(self, now: float) -> None:
         """Draw every conclusion that the new state allows."""
+        if self._inputs.changed:
+            self._tend_inputs(now)
+        self._events.admit()
+        if self._retirement.phase is not Phase.RUNNING:
+            self._settle_retirement(now)
+
+    def _tend_inputs(self, now: float) -> None:
         receipts = self._inputs.take_receipts()
         if self._retirement.phase is Phase.RUNNING and not self._events.answer(receipts):
             self._fail(f"more than {self._limits.receipts} receipts wait for the consumer", now)
         self._effects.extend(map(CloseInput, self._inputs.take_closed()))
-        if self._retirement.kill_due(now):
-            self._effects.append(KillWorker())
-        self._events.admit()
+        self._inputs.changed = False
+
+    def _settle_retirement(self, now: float) -> None:
         retirement = self._retirement
+        if self._events.waiting and retirement.consumer_given_up(now):
+            self._lose_consumer(f"the consumer took nothing for {self._limits.flush_seconds} s", now)
+        if retirement.kill_due(now):
+            self._effects.append(KillWorker())
         if retirement.unkillable(now):
             self._fail(f"the worker is still there {self._limits.kill_seconds} s after it was killed", now)
             self._diagnostic = self._failure
@@ -277,8 +272,6 @@ class RelayMachine:
                 self._events.cut()
             if self._events.drained:
                 self._end_events()
-        if self._events.waiting and retirement.consumer_given_up(now):
-            self._lose_consumer(f"the consumer took nothing for {self._limits.flush_seconds} s", now)
         if retirement.phase is Phase.FLUSHING and not self._events.waiting:
             retirement.phase = Phase.DONE
             if self._outcome is not None:

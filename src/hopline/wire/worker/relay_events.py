@@ -30,11 +30,15 @@ class RelayEvents:
     def __init__(self, limits: RelayLimits, *, sideband: bool) -> None:
         self._limits = limits
         self._queue = OutputQueue(limits)
-        self._raw = {Source.STDOUT: RawProducer("stdout"), Source.STDERR: RawProducer("stderr")}
         self.sideband = SidebandProducer(limits.line_bytes)
-        self._sources: dict[Source, Producer] = {Source.SIDEBAND: self.sideband, **self._raw}
+        self._sources: dict[Source, RawProducer | SidebandProducer] = {
+            Source.SIDEBAND: self.sideband,
+            Source.STDOUT: RawProducer("stdout"),
+            Source.STDERR: RawProducer("stderr"),
+        }
         self._receipts = Producer()
-        self._turns: deque[Producer] = deque([*self._sources.values(), self._receipts])
+        self._waiting: deque[Producer] = deque()
+        """Producers that hold frames, the one whose turn it is first."""
         if not sideband:
             self.sideband.end()
 
@@ -46,9 +50,7 @@ class RelayEvents:
     @property
     def drained(self) -> bool:
         """Whether every source was read to the end of what was available, and everything is in the queue."""
-        return all(producer.drained for producer in self._sources.values()) and not any(
-            producer.held for producer in self._turns
-        )
+        return not self._waiting and all(producer.drained for producer in self._sources.values())
 
     def wants(self, source: Source) -> bool:
         """Whether to read a source now."""
@@ -56,12 +58,12 @@ class RelayEvents:
 
     def receive(self, source: Source, data: bytes | memoryview, *, cut: bool) -> str | None:
         """One read of a source. Returns what is wrong with it."""
-        problem = None
-        if source is Source.SIDEBAND:
-            problem = self.sideband.receive(bytes(data))
-        else:
-            self._raw[source].receive(data)
-        self._sources[source].took(len(data), cut=cut)
+        producer = self._sources[source]
+        waited = bool(producer.held)
+        problem = producer.receive(data)
+        producer.took(len(data), cut=cut)
+        if producer.held and not waited:
+            self._waiting.append(producer)
         return problem
 
     def end(self, source: Source) -> None:
@@ -88,22 +90,22 @@ class RelayEvents:
 
     def answer(self, receipts: list[StdinResult]) -> bool:
         """Queue receipts for input, which wait for room like output; False when too many wait."""
+        if receipts and not self._receipts.held:
+            self._waiting.append(self._receipts)
         self._receipts.held.extend(map(encode, receipts))
         return len(self._receipts.held) <= self._limits.receipts
 
     def admit(self) -> None:
-        """Move what producers hold into the queue, taking turns, until one finds no room."""
-        idle = 0
-        while idle < len(self._turns):
-            producer = self._turns[0]
+        """Move what producers hold into the queue, a frame a turn, until one finds no room (WW-READERS-WAIT)."""
+        while self._waiting:
+            producer = self._waiting[0]
+            if not self._queue.admit(producer.held[0]):
+                return
+            producer.held.popleft()
             if producer.held:
-                if not self._queue.admit(producer.held[0]):
-                    return
-                producer.held.popleft()
-                idle = 0
+                self._waiting.rotate(-1)
             else:
-                idle += 1
-            self._turns.rotate(-1)
+                self._waiting.popleft()
 
     def finish(self, failure: str, outcome: Outcome | None) -> None:
         """Queue the terminal block (WW-TERMINAL-ORDER)."""
@@ -127,9 +129,10 @@ class RelayEvents:
     def abandon(self) -> None:
         """The consumer is gone or given up: nothing more is written (WW-ABORTED-FRAME)."""
         self._queue.clear()
-        for producer in self._turns:
+        for producer in (*self._sources.values(), self._receipts):
             producer.held.clear()
             producer.end()
+        self._waiting.clear()
 
     def buffers(self) -> list[bytes | memoryview]:
         """What to offer to one gathered write."""

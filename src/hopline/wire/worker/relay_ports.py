@@ -1,7 +1,8 @@
 """What connects a relay machine with the world: sources, targets and effects."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 
 class Source(StrEnum):
@@ -20,32 +21,27 @@ class Target(StrEnum):
     SIDEBAND = "sideband"
 
 
-@dataclass(frozen=True, slots=True)
-class SignalWorker:
+class SignalWorker(msgspec.Struct, frozen=True):
     """Send SIGINT to the direct worker, then call `interrupted` with the same id."""
 
     request_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class KillWorker:
+class KillWorker(msgspec.Struct, frozen=True):
     """Send SIGKILL to the direct worker; its exit is observed like any other."""
 
 
-@dataclass(frozen=True, slots=True)
-class CloseInput:
+class CloseInput(msgspec.Struct, frozen=True):
     """Close the descriptor of a target."""
 
     target: Target
 
 
-@dataclass(frozen=True, slots=True)
-class ReapWorker:
+class ReapWorker(msgspec.Struct, frozen=True):
     """Reap the worker, whose exit was observed; nothing is signalled after it (WW-EXIT-UNREAPED)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(msgspec.Struct, frozen=True):
     """The relay is done.
 
     Args:

@@ -35,6 +35,7 @@ class Retirement:
         self._kill_at: float | None = None
         self._killed_at: float | None = None
         self._cut_at: float | None = None
+        self._cut_passed = False
         self._flush_from = 0.0
         self._flush_until = 0.0
 
@@ -89,7 +90,9 @@ class Retirement:
 
     def cut_due(self, now: float) -> bool:
         """Whether a stream that never pauses is cut now (WW-DRAIN-AVAILABLE)."""
-        return self._cut_at is not None and now >= self._cut_at
+        if self._cut_at is not None and now >= self._cut_at:
+            self._cut_passed = True
+        return self._cut_passed
 
     def took(self, now: float) -> None:
         """The consumer took something."""
@@ -104,7 +107,7 @@ class Retirement:
         """When to call `on_time` next; `waiting` says whether anything waits for the consumer."""
         if self.phase is Phase.RETIRING:
             return self._kill_at if self._killed_at is None else self._killed_at + self._limits.kill_seconds
-        deadlines = [self._cut_at] if self.phase is Phase.DRAINING else []
+        deadlines = [self._cut_at] if self.phase is Phase.DRAINING and not self._cut_passed else []
         if waiting:
             deadlines.append(self._give_up_at())
         return min((at for at in deadlines if at is not None), default=None)

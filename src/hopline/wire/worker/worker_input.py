@@ -4,14 +4,17 @@ Source: docs/wire/worker.md, "Input and interrupts" and "Retirement".
 """
 
 from collections import deque
-from dataclasses import dataclass
+from itertools import islice
+
+import msgspec
 
 _PIECE_BYTES = 128
 """Counted for each piece besides its data, so that many empty ones are bounded too."""
+_PIECES_A_WRITE = 16
+"""Offered to one gathered write: more than a pipe takes, unless they are small, and then it does not matter."""
 
 
-@dataclass(slots=True)
-class _Piece:
+class _Piece(msgspec.Struct):
     data: bytes
     request_id: int | None
     keep: bool
@@ -54,8 +57,9 @@ class WorkerInput:
         self._last_offer = True
 
     def buffers(self) -> list[bytes | memoryview]:
-        """What to offer to one write."""
-        return [memoryview(piece.data)[piece.written :] for piece in list(self._pieces)[:16] if piece.data]
+        """What to offer to one write; empty when nothing waits."""
+        pieces = islice(self._pieces, _PIECES_A_WRITE)
+        return [memoryview(piece.data)[piece.written :] for piece in pieces if piece.data]
 
     def wrote(self, count: int) -> list[int]:
         """`count` bytes are in the pipe; returns the request ids that are thereby answered.

@@ -22,12 +22,15 @@ class WorkerInputs:
         self._pipes = {target: WorkerInput() for target in Target}
         self._receipts: list[StdinResult] = []
         self._open = set(Target)
+        self.changed = False
+        """Whether receipts or closed targets may wait to be taken."""
         if not sideband:
             self._pipes[Target.SIDEBAND].close()
             self._open.remove(Target.SIDEBAND)
 
     def obey(self, command: Evaluate | Stdin | StdinBytes | StdinClose) -> str | None:
         """Queue what a command brings."""
+        self.changed = True
         match command:
             case Evaluate():
                 if not self._pipes[Target.SIDEBAND].accepting:
@@ -47,14 +50,17 @@ class WorkerInputs:
 
     def wrote(self, target: Target, count: int) -> None:
         """The pipe took `count` bytes."""
+        self.changed = True
         self._receipts.extend(StdinResult(request_id) for request_id in self._pipes[target].wrote(count))
 
     def stalled(self, target: Target) -> None:
         """The pipe takes no more for now."""
+        self.changed = True
         self._pipes[target].stalled()
 
     def failed(self, target: Target, message: str) -> str | None:
         """The worker closed its end: an answer to input that asked for one, otherwise a failure."""
+        self.changed = True
         unwritten = self._pipes[target].close()
         for request_id in unwritten:
             if request_id is None:
@@ -64,6 +70,7 @@ class WorkerInputs:
 
     def retire(self) -> None:
         """Close fd 0 and tell the sideband, whatever still waits (WW-TELL-WORKER)."""
+        self.changed = True
         stdin, sideband = self._pipes[Target.STDIN], self._pipes[Target.SIDEBAND]
         stdin.offer_last()
         stdin.close_when_empty()
@@ -73,12 +80,13 @@ class WorkerInputs:
 
     def close(self) -> None:
         """The worker is gone."""
+        self.changed = True
         for pipe in self._pipes.values():
             pipe.close()
 
     def take_receipts(self) -> list[StdinResult]:
         """Receipts that are due, in order."""
-        self.wrote(Target.STDIN, 0)
+        self._receipts.extend(StdinResult(request_id) for request_id in self._pipes[Target.STDIN].wrote(0))
         receipts, self._receipts = self._receipts, []
         return receipts
 
