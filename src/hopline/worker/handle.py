@@ -15,7 +15,6 @@ from hopline.wire.worker.messages import (
     WorkerSignaled,
     WorkerStarted,
 )
-from hopline.wire.worker.output import OutputChunk
 from hopline.wire.worker.reports import Fault, Report, StreamEnded
 from hopline.worker import survivors
 from hopline.worker.backlog import Backlog
@@ -25,9 +24,9 @@ from hopline.worker.ladder import Ladder
 from hopline.worker.launch import Launcher, explained, relay_command, start
 from hopline.worker.pipes import CommandPipe, DiagnosticPipe, EventPipe
 from hopline.worker.runners import Runner, choose
-from hopline.worker.survivors import Descendants, Survivor
+from hopline.worker.survivors import Descendants
 
-__all__ = ["Descendants", "InterruptReceipt", "Observer", "OutputChunk", "Retirement", "Survivor", "WorkerHandle"]
+__all__ = ["InterruptReceipt", "Observer", "Retirement", "WorkerHandle", "WorkerLaunch"]
 
 DRAIN_SECONDS = 0.25
 """How long the event stream may stay open after its launcher was reaped: somebody else holds it then."""
