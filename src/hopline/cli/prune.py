@@ -32,7 +32,10 @@ def prune(older_than: str | None, keep: int | None, dry_run: bool, yes: bool, as
     from hopline.records import records, run_folder
 
     age = parse_age(older_than or ("0s" if keep is not None else DEFAULT_AGE))
-    chosen = choose(list(records()), time.time() - age, keep or 0)
+    from hopline.cli.diagnosis import marked_runs
+
+    busy = marked_runs()
+    chosen = [one for one in choose(list(records()), time.time() - age, keep or 0) if one.id not in busy]
     sizes = {record.id: folder_bytes(run_folder(record.id)) for record in chosen}
     total = f"{plural(len(chosen), 'run')}, {size(sum(sizes.values()))}"
     if chosen and not dry_run and not yes and sys.stdin.isatty() and sys.stderr.isatty():
@@ -65,7 +68,7 @@ def choose(every: list[RunRecord], ended_before: float, keep: int) -> list[RunRe
     from hopline.clock import parse_rfc3339
     from hopline.records import is_live
 
-    old = every[: len(every) - keep] if keep else every
+    old = every[: max(0, len(every) - keep)]
     return [
         record
         for record in old

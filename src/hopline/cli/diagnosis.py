@@ -1,0 +1,156 @@
+"""What `hopline doctor` looks for: processes, sockets and folders that no live run owns, and journals with trouble.
+
+The doctor is the one face that looks into journals itself, through `hopline.journal.repair`, and at processes,
+through `hopline.worker.survivors`: it is for runs that no server can speak for any more.
+"""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from hopline.client import connect
+from hopline.errors import Corrupt, HoplineError, RunGone, Unavailable
+from hopline.journal import repair
+from hopline.records import JOURNAL_FOLDER, hold_lock, is_live, read_record, run_folder, run_ids
+from hopline.settings import runtime_folder
+from hopline.worker import processes, survivors
+
+Progress = Callable[[str, int, int], None]
+"""Told the run, the bytes done and the bytes there are to do."""
+
+
+class Orphan(msgspec.Struct, frozen=True, kw_only=True):
+    """A process of a run that has no server."""
+
+    run_id: str
+    pid: int
+    name: str
+    started_at: str
+    start_time: float
+
+
+class JournalHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """One journal, every byte of it looked at."""
+
+    run_id: str
+    events: int = 0
+    bytes: int = 0
+    torn_bytes: int = 0
+    """Length of an unfinished last line; --repair cuts it."""
+    index: str = "current"
+    """current, behind, missing or unusable; --repair makes it current."""
+    damage: list[str] = []
+    """Places whose bytes are lost; they stay where they are and readers step over them."""
+    trouble: str | None = None
+    """Why it could not be read at all."""
+
+    @property
+    def repairable(self) -> bool:
+        """Whether --repair would change something."""
+        return bool(self.torn_bytes) or self.index != "current"
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return not self.repairable and not self.damage and self.trouble is None
+
+
+def marked_runs() -> set[str]:
+    """Ids of the runs that some process names in its environment."""
+    marks = (processes.environment(process.pid) for process in processes.every() if not process.ended)
+    return {mark.decode("ascii", "replace") for env in marks if env and (mark := env.get(b"HOPLINE_RUN"))}
+
+
+def orphans(only: str | None = None) -> list[Orphan]:
+    """Processes of runs without a server, of every run or of one. Finding none proves nothing about processes that
+    cleared their environment."""
+    marked = marked_runs() if only is None else {only}
+    return [
+        Orphan(run_id=run_id, pid=one.pid, name=one.name, started_at=one.started_at, start_time=one.start_time)
+        for run_id in sorted(marked)
+        if not is_live(run_id)
+        for one in survivors.find(run_id).processes
+    ]
+
+
+def stale_sockets(only: str | None = None) -> list[Path]:
+    """Folders of sockets that nobody listens on any more."""
+    try:
+        folders = sorted((runtime_folder() / "runs").iterdir())
+    except OSError:
+        return []
+    return [folder for folder in folders if only in (None, folder.name) and _is_stale(folder)]
+
+
+def half_made() -> list[Path]:
+    """State folders whose server never got as far as a record, and is gone."""
+    return [run_folder(run_id) for run_id in sorted(run_ids()) if not is_live(run_id) and _has_no_record(run_id)]
+
+
+def look_at(run_id: str, progress: Progress) -> JournalHealth:
+    """Read every byte of the run's journal, live or not, and change nothing."""
+    try:
+        found = repair.check(run_folder(run_id) / JOURNAL_FOLDER, lambda done, total: progress(run_id, done, total))
+    except (Corrupt, Unavailable) as error:
+        return JournalHealth(run_id=run_id, trouble=str(error))
+    live = is_live(run_id)
+    return JournalHealth(
+        run_id=run_id,
+        events=found.events,
+        bytes=found.bytes,
+        torn_bytes=0 if live else found.torn_bytes,
+        index="current" if live and found.index == "behind" else found.index,
+        damage=[str(place) for place in found.damage],
+    )
+
+
+def mend(health: JournalHealth, progress: Progress) -> JournalHealth:
+    """The journal after --repair: its torn end cut, its index current. A live run's is left alone."""
+    if not health.repairable or is_live(health.run_id):
+        return health
+    folder = run_folder(health.run_id) / JOURNAL_FOLDER
+    try:
+        lock = hold_lock(health.run_id)
+    except Unavailable:
+        return health
+    import os
+
+    try:
+        repair.repair(folder, live=False, progress=lambda done, total: progress(health.run_id, done, total))
+    except HoplineError as error:
+        return msgspec.structs.replace(health, trouble=str(error))
+    finally:
+        os.close(lock)
+    return look_at(health.run_id, progress)
+
+
+def remove(folder: Path) -> bool:
+    """Remove a stale socket's folder or a half-made run's. False when a server came up in it meanwhile."""
+    if is_live(folder.name) or not (_is_stale(folder) if folder.parent == runtime_folder() / "runs" else True):
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
+
+
+def _is_stale(folder: Path) -> bool:
+    if is_live(folder.name):
+        return False
+    try:
+        connect(str(folder / "control.sock")).close()
+    except RunGone:
+        return True
+    except HoplineError:
+        return False
+    return False
+
+
+def _has_no_record(run_id: str) -> bool:
+    try:
+        read_record(run_id)
+    except RunGone:
+        return True
+    except Unavailable:
+        return False
+    return False
