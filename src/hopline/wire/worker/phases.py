@@ -6,7 +6,7 @@ the order is policed here (docs/wire/worker.md, "The controller": WW-STARTED-FIR
 """
 
 import binascii
-from typing import Literal
+from typing import Literal, assert_never
 
 from hopline.wire.worker.messages import (
     CellStarted,
@@ -44,12 +44,16 @@ class Lifecycle:
         """Whether every closure came."""
         return not self._open
 
+    @property
+    def _over(self) -> bool:
+        return self.ended or self._launch_failed
+
     def worker_started(self) -> Fault | None:
         """The worker was acquired."""
+        if self._over:
+            return Fault(FaultToken.TERMINAL_ORDER, "worker_started came after the end")
         if self.started:
             return Fault(FaultToken.STARTED_FIRST, "worker_started came twice")
-        if self._launch_failed:
-            return Fault(FaultToken.TERMINAL_ORDER, "worker_started came after a failed launch")
         self.started = True
         return None
 
@@ -84,7 +88,7 @@ class Lifecycle:
 
     def fatal(self) -> Fault | None:
         """A diagnostic; before worker_started it says that the launch failed, and nothing follows."""
-        if self.ended or self._launch_failed:
+        if self._over:
             return Fault(FaultToken.TERMINAL_ORDER, "fatal came after the end")
         self._launch_failed = not self.started
         return None
@@ -96,7 +100,7 @@ class Lifecycle:
         return fault
 
     def _outside_life(self, what: str) -> Fault | None:
-        if self.ended or self._launch_failed:
+        if self._over:
             return Fault(FaultToken.TERMINAL_ORDER, f"{what} came after the end")
         return None if self.started else Fault(FaultToken.STARTED_FIRST, f"{what} came before worker_started")
 
@@ -154,7 +158,9 @@ class Operations:
             case Image(data=data):
                 return _refuse_image(data)
             case CellStarted() | ConsoleOutput() | ConsoleDiagnostic():
-                pass
+                return None
+            case _:
+                assert_never(event)
         return None
 
 
