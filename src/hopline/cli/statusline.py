@@ -4,6 +4,7 @@ It is drawn where the cursor stands and the cursor is put back, so it never scro
 what the person types lands over it. It is drawn only while the output is at the start of a line.
 """
 
+from collections import deque
 from dataclasses import dataclass
 
 from hopline.cli.rendering import age, size
@@ -71,14 +72,20 @@ class StatusLine:
 
 
 class Rate:
-    """Events a second over the last few seconds, from counts at given times."""
+    """Events a second over the last few seconds, from counts at given times.
+
+    Args:
+        window_seconds: how far back it looks.
+    """
 
     def __init__(self, window_seconds: float = 3.0) -> None:
         self._window = window_seconds
-        self._marks: list[tuple[float, int]] = []
+        self._marks: deque[tuple[float, int]] = deque()
 
     def at(self, now: float, count: int) -> float:
         """The rate at monotonic `now`, when `count` events have been seen in all."""
-        self._marks = [mark for mark in self._marks if mark[0] > now - self._window] + [(now, count)]
-        (first, before), (last, after) = self._marks[0], self._marks[-1]
-        return (after - before) / (last - first) if last > first else 0.0
+        while self._marks and self._marks[0][0] <= now - self._window:
+            self._marks.popleft()
+        self._marks.append((now, count))
+        first, before = self._marks[0]
+        return (count - before) / (now - first) if now > first else 0.0

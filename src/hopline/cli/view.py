@@ -93,6 +93,7 @@ class View:
         self._events = 0
         self._rate = Rate()
         self._started = time.monotonic()
+        self._next_tick = self._started
         self._typed_at = -QUIET_AFTER_INPUT_SECONDS
 
     def run(self) -> Leaving | None:
@@ -234,6 +235,9 @@ class View:
 
     def _tick(self) -> None:
         now = time.monotonic()
+        if now < self._next_tick:
+            return
+        self._next_tick = now + TICK_SECONDS
         rate = self._rate.at(now, self._events)
         if now - self._started < FIRST_STATUS_SECONDS or now - self._typed_at < QUIET_AFTER_INPUT_SECONDS:
             return
