@@ -1,7 +1,7 @@
 """Keeps a journal within `max_bytes` by letting whole oldest segments go, their spine lines kept."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hopline.journal.catalogue import Catalogue
@@ -56,17 +56,16 @@ class Bound:
         self._durable = options.durability == "full"
         self._on_dropped = on_dropped
 
-    def make_room(self, size: int, coming: int) -> int:
-        """Drop until `coming` more bytes fit beside `size`; the bytes that went. The newest segment always stays.
+    def make_room(self, size: Callable[[], int], coming: int) -> Iterator[int]:
+        """Drop segments until `coming` more bytes fit beside `size()`; the bytes of each. The newest always stays.
 
-        Raises OSError when the spine lines of a segment cannot be saved; that segment is still there then.
+        The caller takes what is yielded off what `size` returns. Raises OSError when the spine lines of a segment
+        cannot be saved; that segment is still there then.
         """
-        gone = 0
         while self._max_bytes and len(self._catalogue.segments) > 1:
-            if size - gone + self._ledger.spine.saved_bytes + coming <= self._max_bytes:
-                break
-            gone += self._drop_oldest()
-        return gone
+            if size() + self._ledger.spine.saved_bytes + coming <= self._max_bytes:
+                return
+            yield self._drop_oldest()
 
     def _drop_oldest(self) -> int:
         oldest, following = self._catalogue.segments[:2]

@@ -7,10 +7,9 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopline.journal.identity import SEGMENTS_FOLDER
+from hopline.journal.identity import SEGMENT_DIGITS, SEGMENTS_FOLDER
 
 _MOST_OPEN = 8
-_DIGITS = 20
 
 
 @dataclass(slots=True, eq=False)
@@ -24,19 +23,14 @@ class Segment:
     """Bytes that may be read: whole committed lines; -1 until the file is looked at."""
 
 
-def segment_path(folder: Path, first: int) -> Path:
-    """The file of the segment that begins with this sequence."""
-    return folder / SEGMENTS_FOLDER / f"{first:0{_DIGITS}d}.jsonl"
-
-
 def list_segments(folder: Path) -> list[Segment]:
     """The segments on disk, oldest first; other files are none of ours. Raises OSError."""
     names = sorted(
         name
         for name in os.listdir(folder / SEGMENTS_FOLDER)  # noqa: PTH208  # names are all that is wanted
-        if len(name) == _DIGITS + len(".jsonl") and name.endswith(".jsonl") and name[:_DIGITS].isdigit()
+        if len(name) == SEGMENT_DIGITS + len(".jsonl") and name.endswith(".jsonl") and name[:SEGMENT_DIGITS].isdigit()
     )
-    return [Segment(int(name[:_DIGITS]), folder / SEGMENTS_FOLDER / name) for name in names]
+    return [Segment(int(name[:SEGMENT_DIGITS]), folder / SEGMENTS_FOLDER / name) for name in names]
 
 
 class Catalogue:

@@ -3,13 +3,24 @@
 import itertools
 import zlib
 from collections.abc import Callable
+from enum import Enum, auto
 from typing import Protocol
 
 from hopline.journal.catalogue import Catalogue, Segment
+from hopline.journal.lines import sequence_at
 from hopline.journal.port import Damage, Mark
-from hopline.journal.stepper import Stepper
+from hopline.journal.stepper import NO_LIMIT, Stepper
 
 _MOST_REMEMBERED = 100_000
+
+
+class Verdict(Enum):
+    """What the sums say of some bytes."""
+
+    SOUND = auto()
+    DAMAGED = auto()
+    UNKNOWN = auto()
+    """The index does not cover them all."""
 
 
 class Marks(Protocol):
@@ -38,25 +49,28 @@ class Checksums:
         self._note = note
         self._known: dict[tuple[int, int], bool] = {}
 
-    def sound(self, segment: Segment, size: int, offset: int, end: int, first: int, last: int) -> bool:
-        """Whether every block that touches the bytes from `offset` to `end`, events `first` to `last`, sums up.
+    def verdict(self, segment: Segment, size: int, offset: int, end: int, first: int, last: int | None) -> Verdict:
+        """What the sums say of every block that touches the bytes from `offset` to `end`, events `first` to `last`.
 
-        Bytes that the index does not cover are not doubted. Raises OSError.
+        `last` may be unknown. Raises OSError.
         """
-        marks = [mark for mark in self._marks.around(segment.first, first, last) if mark.offset <= size]
-        sound = True
+        upto = NO_LIMIT - 1 if last is None else last
+        marks = [mark for mark in self._marks.around(segment.first, first, upto) if mark.offset <= size]
+        verdict = Verdict.SOUND if marks and marks[-1].offset >= end else Verdict.UNKNOWN
         for start, stop in itertools.pairwise(marks):
             if start.offset < end and stop.offset > offset:
                 known = self._known.get((segment.first, stop.offset))
                 if known is None:
                     known = self._look(segment, start, stop)
-                sound = sound and known
-        return sound
+                if not known:
+                    verdict = Verdict.DAMAGED
+        return verdict
 
     def _look(self, segment: Segment, start: Mark, stop: Mark) -> bool:
         data = self._catalogue.pread(segment, stop.offset - start.offset, start.offset)
         sound = zlib.crc32(data, start.crc32) == stop.crc32
-        if not sound:
+        # Where bytes are missing before it, the block begins inside a line; the reader finds that out by itself.
+        if not sound and sequence_at(data) == start.sequence and data.endswith(b"\n"):
             stepper = Stepper(segment.path, start.sequence, start.offset, stop.sequence)
             stepper.feed(data)
             stepper.finish()

@@ -13,6 +13,7 @@ STORE_FILE = "store.json"
 SEGMENTS_FOLDER = "segments"
 INDEX_FILE = "index.db"
 SPINE_FILE = "spine.jsonl"
+SEGMENT_DIGITS = 20
 FORMAT = 1
 """Version of the files' format; a reader refuses a greater one."""
 
@@ -27,31 +28,30 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 def create_identity(folder: Path, run_id: str, *, durable: bool) -> Identity:
-    """Make the journal's folders and store.json, all private to this user.
+    """Make the journal's folders, its empty first segment and last store.json, all private to this user.
 
-    Raises Unavailable when a journal is there already or the folder cannot be made; nothing half-made is left then.
+    Raises Unavailable when there is a journal already or the files cannot be made; nothing half-made is left then.
     """
     identity = Identity(FORMAT, new_store_id(), run_id, rfc3339())
+    segments = folder / SEGMENTS_FOLDER
     made: list[Path] = []
     try:
-        if (folder / STORE_FILE).exists():
+        if (folder / STORE_FILE).exists() or (segments.is_dir() and any(segments.iterdir())):
             raise Unavailable(f"{folder} already holds a journal; open it, or choose another folder.")
-        for path in (folder, folder / SEGMENTS_FOLDER):
+        for path in (folder, segments):
             if not path.is_dir():
                 path.mkdir(mode=0o700, parents=path is folder)
                 made.append(path)
-        temporary = folder / (STORE_FILE + ".new")
-        made.append(temporary)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(identity) + b"\n")
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        temporary.replace(folder / STORE_FILE)
+        for path, content in (
+            (segment_path(folder, 1), b""),
+            (folder / (STORE_FILE + ".new"), msgspec.json.encode(identity) + b"\n"),
+        ):
+            made.append(path)
+            _write_private(path, content, durable=durable)
+        (folder / (STORE_FILE + ".new")).replace(folder / STORE_FILE)
         if durable:
-            sync_folder(folder)
-            sync_folder(folder.parent)
+            for path in (segments, folder, folder.parent):
+                sync_folder(path)
     except OSError as error:
         _remove(made)
         raise Unavailable(
@@ -78,6 +78,11 @@ def read_identity(folder: Path) -> Identity:
     return identity
 
 
+def segment_path(folder: Path, first: int) -> Path:
+    """The file of the segment that begins with this sequence."""
+    return folder / SEGMENTS_FOLDER / f"{first:0{SEGMENT_DIGITS}d}.jsonl"
+
+
 def sync_folder(folder: Path) -> None:
     """Put the folder's entries on stable storage. Raises OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -85,6 +90,15 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _write_private(path: Path, content: bytes, *, durable: bool) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        if durable:
+            os.fsync(file.fileno())
 
 
 def _remove(made: list[Path]) -> None:

@@ -8,12 +8,12 @@ from hopline.errors import Misuse, Unavailable
 from hopline.journal import lines
 from hopline.journal.backlog import CHUNK_BYTES, Backlog
 from hopline.journal.bound import Bound, bounded_segment_bytes, pausing_bytes
-from hopline.journal.catalogue import Catalogue
-from hopline.journal.identity import Identity, create_identity, read_identity
+from hopline.journal.catalogue import Catalogue, Segment
+from hopline.journal.identity import Identity, create_identity, read_identity, segment_path
 from hopline.journal.ledger import Ledger
-from hopline.journal.log import SegmentLog, create_first_segment
+from hopline.journal.log import SegmentLog
 from hopline.journal.port import MAX_EVENT_BYTES, CloseReport, Damage, JournalOptions, Slice
-from hopline.journal.reader import Reader
+from hopline.journal.reader import Reader, Trust
 from hopline.journal.space import Space
 from hopline.journal.spine import Spine
 from hopline.journal.start import Start
@@ -66,7 +66,7 @@ class Journal:
         self._catalogue = Catalogue(start.segments)
         self._spine = Spine(folder, self._catalogue, start.spine)
         self._marks = start.marks
-        self._reader = Reader(self._catalogue, self._marks)
+        self._reader = Reader(self._catalogue, self._marks, Trust.EVERYTHING)
         ledger = Ledger(folder, identity, start.tally, self._spine, start.index)
         try:
             parts = Parts(
@@ -110,10 +110,8 @@ class Journal:
 
         Raises Unavailable when the folder cannot be written; nothing half-made is left then.
         """
-        durable = options.durability == "full"
-        identity = create_identity(folder, run_id, durable=durable)
-        segment = create_first_segment(folder, durable=durable)
-        start = Start([segment], Tally(1))
+        identity = create_identity(folder, run_id, durable=options.durability == "full")
+        start = Start([Segment(1, segment_path(folder, 1), 0)], Tally(1))
         return cls(folder, identity, options, start, Listeners(on_commit, on_state, on_dropped))
 
     @classmethod

@@ -47,7 +47,8 @@ class Ledger:
         self._forget: list[int] = []
         self._behind = 0
         self._not_before = 0.0
-        self._note_segment(sealed=False)
+        if index is None:
+            self._note_segment(sealed=False)
 
     def wrote(self, chunk: Chunk) -> None:
         """Account for a chunk that is now at the end of the newest segment."""
@@ -70,13 +71,24 @@ class Ledger:
     def dropped(self, first: int, saved: list[SpineRow]) -> None:
         """The oldest segment is gone; `saved` is everything in segments/spine.jsonl now."""
         self._forget += [0, first]
+        self._behind += STEP_BYTES
         self._segments.pop(first, None)
         self._marks = [mark for mark in self._marks if mark.segment != first]
         self._spine = [row for row in self._spine if row.segment not in (0, first)] + saved
 
+    @property
+    def current(self) -> bool:
+        """Whether the index says all there is to say."""
+        return not self._segments and not self._behind
+
     def flush_when_due(self) -> None:
         """Bring the index up to date when it is a step behind."""
-        if self._behind >= STEP_BYTES and time.monotonic() >= self._not_before:
+        if self._behind >= STEP_BYTES:
+            self.flush_when_behind()
+
+    def flush_when_behind(self) -> None:
+        """Bring the index up to date when it is not, unless that failed just now."""
+        if not self.current and time.monotonic() >= self._not_before:
             self.flush()
 
     def flush(self) -> None:
@@ -91,7 +103,8 @@ class Ledger:
 
     def close(self) -> None:
         """Bring the index up to date and close it."""
-        self.flush()
+        if not self.current:
+            self.flush()
         if self._index is not None:
             self._try(self._index.close)
             self._index = None

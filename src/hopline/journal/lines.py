@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 PREFIX = b'{"protocol_version":1,"sequence":'
@@ -17,6 +19,7 @@ class Head(msgspec.Struct):
     type: str
 
 
+_spelt = re.compile(b"\n" + re.escape(PREFIX) + b"[1-9][0-9]*,")
 _head: msgspec.json.Decoder[Head] = msgspec.json.Decoder(Head)
 
 
@@ -30,7 +33,8 @@ def sequence_at(data: bytes, offset: int = 0) -> int | None:
     if not data.startswith(PREFIX, offset):
         return None
     start = offset + len(PREFIX)
-    digits = data[start : data.find(b",", start, start + _LONGEST_SEQUENCE + 1)]
+    end = data.find(b",", start, start + _LONGEST_SEQUENCE)
+    digits = data[start : max(end, start)]
     return int(digits) if digits.isdigit() and digits[:1] != b"0" else None
 
 
@@ -83,5 +87,5 @@ def parse_run(data: bytes, first: int) -> list[Head] | None:
     count = data.count(b"\n")
     if len(heads) != count or [head.sequence for head in heads] != list(range(first, first + count)):
         return None
-    # Each line's own prefix: without it a bisection would not find the line again.
-    return heads if data.startswith(PREFIX) and data.count(b"\n" + PREFIX) == count - 1 else None
+    # JSON may be spelt otherwise, but then a bisection would not find the line again.
+    return heads if sequence_at(data) == first and len(_spelt.findall(data)) == count - 1 else None

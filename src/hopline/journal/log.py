@@ -4,9 +4,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from hopline.errors import Unavailable
-from hopline.journal.catalogue import Segment, segment_path
-from hopline.journal.identity import sync_folder
+from hopline.journal.catalogue import Segment
+from hopline.journal.identity import segment_path, sync_folder
 from hopline.journal.window import Chunk
 
 _MOST_VECTORS = 512
@@ -75,18 +74,6 @@ class SegmentLog:
     def close(self) -> None:
         """Close the file."""
         os.close(self._descriptor)
-
-
-def create_first_segment(folder: Path, *, durable: bool) -> Segment:
-    """The empty first segment of a new journal. Raises Unavailable."""
-    segment = Segment(1, segment_path(folder, 1), 0)
-    try:
-        os.close(_open_segment(segment.path))
-        if durable:
-            sync_folder(segment.path.parent)
-    except OSError as error:
-        raise Unavailable(f"cannot write {segment.path}: {error.strerror}; free some room there.") from error
-    return segment
 
 
 def split(chunks: Sequence[Chunk], size: int) -> tuple[list[Chunk], list[Chunk]]:

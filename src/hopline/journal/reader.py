@@ -1,10 +1,11 @@
 """Reads committed events from segment files: slices forwarded as they are stored, damage stepped over."""
 
 from collections import OrderedDict
+from enum import Enum, auto
 
 from hopline.journal import lines
 from hopline.journal.catalogue import Catalogue, Segment
-from hopline.journal.checksums import Checksums, Marks
+from hopline.journal.checksums import Checksums, Marks, Verdict
 from hopline.journal.place import find_place
 from hopline.journal.port import NOTHING, Damage, Slice
 from hopline.journal.stepper import NO_LIMIT, Stepper
@@ -15,21 +16,31 @@ _STEP_BYTES = 1 << 20
 _REMEMBERED = 256
 
 
+class Trust(Enum):
+    """What is passed on without being parsed, as long as it begins, ends and counts as it should."""
+
+    NOTHING = auto()
+    CHECKSUMS = auto()
+    """Blocks that sum up."""
+    EVERYTHING = auto()
+    """Blocks that sum up, and those nobody has summed up: this process wrote them."""
+
+
 class Reader:
     """Slices of one store's segments. Not thread-safe: one thread reads.
 
     Args:
         catalogue: the segments and how far each may be read.
         marks: the sparse index, or None to find every place by probing the segments and check no sums.
-        thorough: parse every line, rather than trust what begins, ends, counts and sums up as it should.
+        trust: what is not parsed line by line.
     """
 
-    def __init__(self, catalogue: Catalogue, marks: Marks | None = None, *, thorough: bool = False) -> None:
+    def __init__(self, catalogue: Catalogue, marks: Marks | None = None, trust: Trust = Trust.CHECKSUMS) -> None:
         self.damage: list[Damage] = []
         self._catalogue = catalogue
         self._marks = marks
         self._checksums = None if marks is None else Checksums(catalogue, marks, self._note)
-        self._thorough = thorough
+        self._trust = trust
         self._ends: OrderedDict[int, tuple[int, int]] = OrderedDict()
 
     def read(self, after: int, before: int | None, max_bytes: int) -> Slice:
@@ -41,9 +52,11 @@ class Reader:
             try:
                 found = self._read_in(segment, following, wanted, before, max_bytes)
             except FileNotFoundError:
-                if segment in self._catalogue.segments:
-                    raise
-                continue
+                if segment not in self._catalogue.segments:
+                    continue
+                limit = wanted + 1 if following is None else following.first
+                self._note(Damage(segment.path, 0, 0, segment.first, limit - 1, "the file is gone"))
+                found = NOTHING
             if found.count or following is None:
                 return found
             wanted = following.first
@@ -66,22 +79,26 @@ class Reader:
             return NOTHING
         data = self._pread_lines(segment, offset, size, max_bytes)
         last = lines.sequence_at(data, lines.last_line_start(data))
-        if last is None or not self._clean(segment, size, offset, data, wanted, last):
+        verdict = Verdict.UNKNOWN
+        if self._checksums is not None:
+            verdict = self._checksums.verdict(segment, size, offset, offset + len(data), wanted, last)
+        if last is None or verdict is Verdict.DAMAGED or not self._is_run(data, wanted, last, verdict):
             return self._step(segment, size, offset, data, wanted, limit, before)
         self._remember(last, segment, offset + len(data))
         if before is not None and last >= before:
             data, last = data[: lines.seek(data, before)], before - 1
         return Slice(wanted, last, last - wanted + 1, data)
 
-    def _clean(self, segment: Segment, size: int, offset: int, data: bytes, first: int, last: int) -> bool:
+    def _is_run(self, data: bytes, first: int, last: int, verdict: Verdict) -> bool:
+        """Whether `data` holds the events `first` to `last`; every line is parsed where no checksum vouches for it."""
         return (
             lines.sequence_at(data) == first
             and data.count(b"\n") == last - first + 1
-            and b"\0" not in data
             and (
-                self._checksums is None or self._checksums.sound(segment, size, offset, offset + len(data), first, last)
+                (verdict is Verdict.SOUND and self._trust is not Trust.NOTHING)
+                or self._trust is Trust.EVERYTHING
+                or lines.parse_run(data, first) is not None
             )
-            and (not self._thorough or lines.parse_run(data, first) is not None)
         )
 
     def _step(
@@ -90,18 +107,15 @@ class Reader:
         """The events among damaged lines, from `data` or, when it has none, from what follows."""
         stepper = Stepper(segment.path, wanted, offset, limit)
         while True:
-            whole = data.endswith(b"\n")
-            kept = stepper.feed(data) if whole else []
+            finished = data.endswith(b"\n")
+            # An unfinished line is damage in a sealed segment, and nothing yet in the newest.
+            kept = stepper.feed(data) if finished or limit != NO_LIMIT else []
             offset += len(data)
-            if kept or not whole or offset >= size:
+            if kept or not finished or offset >= size:
                 break
             data = self._pread_lines(segment, offset, size, _STEP_BYTES)
-        if offset >= size or not whole:
+        if offset >= size or not finished:
             stepper.finish()
-            if not whole and limit != NO_LIMIT:
-                self._note(
-                    Damage(segment.path, stepper.offset, size, stepper.due, limit - 1, "the last line is unfinished")
-                )
         for damage in stepper.damage:
             self._note(damage)
         if kept:

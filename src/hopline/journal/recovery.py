@@ -12,7 +12,6 @@ from hopline.journal.catalogue import Segment, list_segments
 from hopline.journal.identity import INDEX_FILE, Identity
 from hopline.journal.index import Index
 from hopline.journal.index_view import IndexView
-from hopline.journal.log import create_first_segment
 from hopline.journal.port import Damage, OpenReport, SegmentRow
 from hopline.journal.scan import scan, whole_lines_end
 from hopline.journal.spine import read_saved
@@ -41,7 +40,7 @@ def recover(folder: Path, identity: Identity, *, rebuild: bool = False, progress
     try:
         segments = list_segments(folder)
         if not segments:
-            segments = [create_first_segment(folder, durable=False)]
+            raise Unavailable(f"the journal in {folder} has lost its segments; restore them from a copy.")
         torn = _cut_torn_tail(segments[-1])
         index, fresh = _open_index(folder, identity, rebuild=rebuild)
         try:

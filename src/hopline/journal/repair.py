@@ -9,7 +9,7 @@ from hopline.journal.catalogue import Catalogue, Segment, list_segments
 from hopline.journal.identity import INDEX_FILE, Identity, read_identity
 from hopline.journal.index_view import IndexView
 from hopline.journal.port import Damage, OpenReport
-from hopline.journal.reader import Reader
+from hopline.journal.reader import Reader, Trust
 from hopline.journal.recovery import Progress, recover
 from hopline.journal.scan import whole_lines_end
 
@@ -54,7 +54,7 @@ def check(folder: Path, progress: Progress | None = None) -> Report:
     try:
         segments = list_segments(folder)
         if not segments:
-            raise Unavailable(f"the journal in {folder} has no segment; `hopline doctor --repair` makes one.")
+            raise Unavailable(f"the journal in {folder} has lost its segments; restore them from a copy.")
         index = IndexView.open(folder, identity)
         try:
             return _check(folder, identity, segments, index, progress)
@@ -99,7 +99,7 @@ def _check(
     torn = newest.path.stat().st_size - newest.size
     catalogue = Catalogue(segments)
     total = sum(catalogue.size(segment) for segment in segments)
-    reader = Reader(catalogue, index, thorough=True)
+    reader = Reader(catalogue, index, Trust.NOTHING)
     events = last = done = 0
     cursor = segments[0].first - 1
     try:

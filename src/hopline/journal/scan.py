@@ -11,6 +11,7 @@ from hopline.journal.stepper import NO_LIMIT, Stepper
 from hopline.journal.tally import Tally
 
 _STEP_BYTES = 1 << 20
+_TAIL_BYTES = 64 * 1024
 
 OnBytes = Callable[[int], None]
 """Called with the number of bytes just gone through, for progress."""
@@ -44,10 +45,7 @@ def scan(segment: Segment, tally: Tally, *, limit: int | None, on_bytes: OnBytes
     for data in read_lines(segment, tally.offset):
         if not data.endswith(b"\n"):
             if limit is not None:
-                end = stepper.offset + len(data)
-                found.damage.append(
-                    Damage(segment.path, stepper.offset, end, stepper.due, limit - 1, "the last line is unfinished")
-                )
+                stepper.feed(data)
             break
         start = stepper.offset
         if not stepper.stepping and (heads := lines.parse_run(data, stepper.due)) is not None:
@@ -67,7 +65,7 @@ def scan(segment: Segment, tally: Tally, *, limit: int | None, on_bytes: OnBytes
         if on_bytes is not None:
             on_bytes(len(data))
     stepper.finish()
-    found.damage = [*stepper.damage, *found.damage]
+    found.damage = stepper.damage
     tally.last_sequence = max(tally.last_sequence, stepper.due - 1)
     return found
 
@@ -97,7 +95,7 @@ def whole_lines_end(segment: Segment) -> int:
     try:
         end = os.fstat(descriptor).st_size
         while end:
-            start = max(end - _STEP_BYTES, 0)
+            start = max(end - _TAIL_BYTES, 0)
             found = os.pread(descriptor, end - start, start).rfind(b"\n")
             if found >= 0:
                 return start + found + 1

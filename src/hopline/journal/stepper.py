@@ -41,7 +41,10 @@ class Stepper:
         self.offset += size
 
     def feed(self, data: bytes) -> list[tuple[int, int, lines.Head]]:
-        """The events in `data`, whole lines: start and end (after the newline) in `data`, and what each is."""
+        """The events in `data`, whole lines: start and end (after the newline) in `data`, and what each is.
+
+        A last line without its newline is damage, and the segment must end there.
+        """
         bounds: list[tuple[int, int]] = []
         start = 0
         while start < len(data):

@@ -42,7 +42,7 @@ class JournalView:
         try:
             segments = list_segments(folder)
             if not segments:
-                raise Unavailable(f"the journal in {folder} has no segment; `hopline doctor` can look at it.")
+                raise Unavailable(f"the journal in {folder} has lost its segments; restore them from a copy.")
             return cls(folder, identity, Catalogue(segments))
         except OSError as error:
             raise Unavailable(f"cannot read the journal in {folder}: {error.strerror}.") from error

@@ -15,6 +15,7 @@ from hopline.journal.space import Space
 from hopline.journal.window import Chunk, Window
 
 _RETRY_SECONDS = 0.25
+_IDLE_SECONDS = 0.25
 
 _log = logging.getLogger(__name__)
 
@@ -51,13 +52,12 @@ class Writer:
         """What was committed since the start."""
         self.failure: str | None = None
         """Why nothing can be committed just now."""
-        self.reason: str | None = None
-        """Why the caller is to take no more output; None when it may."""
         self._parts = parts
         self._give_up_at = float("inf")
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="journal-writer", daemon=True)
-        self._say()
+        self.reason = self._why_not()
+        """Why the caller is to take no more output; None when it may."""
 
     def start(self) -> None:
         """Begin."""
@@ -74,13 +74,15 @@ class Writer:
     def _run(self) -> None:
         parts = self._parts
         try:
-            while (chunks := parts.backlog.take(None if self.reason is None else _RETRY_SECONDS)) is not None:
-                if chunks:
-                    if not self._write(chunks):
-                        break
-                    parts.ledger.flush_when_due()
-                else:
+            if self.reason is not None:
+                _tell(parts.on_state, self.reason)
+            while (chunks := parts.backlog.take(self._patience())) is not None:
+                if not chunks:
                     parts.space.look()
+                    parts.ledger.flush_when_behind()
+                elif not self._write(chunks):
+                    break
+                parts.ledger.flush_when_due()
                 self._say()
             parts.ledger.close()
         except BaseException as error:
@@ -91,6 +93,10 @@ class Writer:
         finally:
             parts.log.close()
 
+    def _patience(self) -> float | None:
+        """How long to wait for events before looking at the volume and the index; None for as long as it takes."""
+        return None if self.reason is None and self._parts.ledger.current else _IDLE_SECONDS
+
     def _write(self, chunks: list[Chunk]) -> bool:
         """Commit and publish every chunk, however long the volume has no room; False when closing gave up on it."""
         while chunks:
@@ -98,7 +104,8 @@ class Writer:
             try:
                 self._turn_when_due(group)
                 coming = sum(len(chunk.data) for chunk in group)
-                self.size_bytes -= self._parts.bound.make_room(self.size_bytes, coming)
+                for gone in self._parts.bound.make_room(lambda: self.size_bytes, coming):
+                    self.size_bytes -= gone
                 done = self._parts.log.append(group)
             except OSError as error:
                 self.failure = error.strerror or str(error)
