@@ -103,6 +103,7 @@ class RelayLoop:
         if self._worker is not None and not self._exit_seen and self._worker.pidfd in ready:
             self._exit_seen = True
             machine.worker_ended(_outcome(self._worker.pidfd), self._pipe_sizes(), monotonic())
+        self._act()  # before time is judged: a relay that was not scheduled must not blame its consumer
         machine.on_time(monotonic())
         self._act()
 

@@ -28,7 +28,5 @@ class RelayLimits(msgspec.Struct, frozen=True):
     """Time after the exit at which a stream that never pauses is cut."""
     flush_seconds: float = 1.0
     """How long a consumer may take nothing during retirement."""
-    flush_total_seconds: float = 60.0
-    """How long flushing may take altogether, however slowly the consumer takes it."""
     kill_seconds: float = 5.0
     """How long a killed worker may take to be gone."""

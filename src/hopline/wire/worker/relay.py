@@ -246,6 +246,8 @@ class RelayMachine:
         """Draw every conclusion that the new state allows."""
         if self._inputs.changed:
             self._tend_inputs(now)
+        if not self._events.waiting:
+            self._retirement.took(now)
         self._events.admit()
         if self._retirement.phase is not Phase.RUNNING:
             self._settle_retirement(now)

@@ -37,7 +37,6 @@ class Retirement:
         self._cut_at: float | None = None
         self._cut_passed = False
         self._flush_from = 0.0
-        self._flush_until = 0.0
 
     def begin(self, now: float, grace_seconds: float) -> bool:
         """A shutdown or an end of file. The first fixes the deadline, later ones change nothing (WW-DEADLINE-FIXED).
@@ -55,7 +54,6 @@ class Retirement:
         if not self.wanted:
             self.wanted = True
             self.took(now)
-            self._flush_until = now + self._limits.flush_total_seconds
 
     def fail(self, now: float) -> bool:
         """A failure leaves no grace (WW-FATAL-AT-ONCE). Returns whether retirement begins with it."""
@@ -86,7 +84,6 @@ class Retirement:
         self.phase = Phase.DRAINING
         self._cut_at = now + self._limits.drain_seconds
         self.took(now)
-        self._flush_until = now + self._limits.flush_total_seconds
 
     def cut_due(self, now: float) -> bool:
         """Whether a stream that never pauses is cut now (WW-DRAIN-AVAILABLE)."""
@@ -95,7 +92,7 @@ class Retirement:
         return self._cut_passed
 
     def took(self, now: float) -> None:
-        """The consumer took something."""
+        """The consumer took something, or has nothing to take."""
         self._flush_from = now
 
     def consumer_given_up(self, now: float) -> bool:
@@ -115,4 +112,4 @@ class Retirement:
     def _give_up_at(self) -> float | None:
         if self.phase not in (Phase.DRAINING, Phase.FLUSHING) or (self._patient and not self.wanted):
             return None
-        return min(self._flush_from + self._limits.flush_seconds, self._flush_until)
+        return self._flush_from + self._limits.flush_seconds

@@ -3,6 +3,8 @@
 Source: docs/wire/worker.md, "Input and interrupts" (WW-STDIN-STREAM, WW-STDIN-RECEIPT, WW-INPUT-BOUND).
 """
 
+from typing import assert_never
+
 from msgspec import UNSET, UnsetType
 
 from hopline.wire.worker.codec import encode
@@ -43,6 +45,8 @@ class WorkerInputs:
                 return self._put_stdin(command.data.encode(), command.request_id)
             case StdinBytes():
                 return self._put_stdin(command.data, command.request_id)
+            case _:
+                assert_never(command)
 
     def buffers(self, target: Target) -> list[bytes | memoryview]:
         """What to offer to the pipe."""
