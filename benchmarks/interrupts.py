@@ -157,7 +157,10 @@ def measure_flood(context: Context) -> list[Row]:
             signals[name].append(to_signal)
             receipts[name].append(to_receipt)
     rows = []
-    for found, what in ((signals, "interrupt to the worker, flood, consumer blocked, p99"), (receipts, "  and to its receipt, consumer reading again, p99")):
+    for found, what in (
+        (signals, "interrupt to the worker, flood, consumer blocked, p99"),
+        (receipts, "  and to its receipt, consumer reading again, p99"),
+    ):
         ours, theirs = (side(name, found[name], 0.99) for name in (OURS, ORACLE))
         rows.append(Row("interrupt-flood", what, ours, theirs, Bar("<", 50, "ms")))
     return rows
