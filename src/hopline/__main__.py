@@ -6,7 +6,8 @@ import sys
 def main() -> int:
     """Run the part that argv[1] names. Returns the exit status.
 
-    The relay and the run server are daemons that start by entry point; everything else is the command line.
+    The relay and the run server are daemons that start by entry point; a bridge starts once a connection and cannot
+    wait for the parser; everything else is the command line.
     """
     match sys.argv[1:2]:
         case ["worker-relay"]:
@@ -17,6 +18,14 @@ def main() -> int:
             from hopline.run.main import main as run_server
 
             return run_server(sys.argv[2:])
+        case ["bridge"]:
+            from hopline.cli.bridge import bridge
+
+            return bridge(sys.argv[2:])
+        case ["host"]:
+            from hopline.cli.bridge import host
+
+            return host(sys.argv[2:])
         case ["--version"] | ["-V"]:
             from hopline import __version__
 

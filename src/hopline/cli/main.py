@@ -28,10 +28,17 @@ COMMANDS = {
     "interrupt": ("hopline.cli.control:interrupt", "Send SIGINT to the worker and say whether it was delivered."),
     "restart": ("hopline.cli.control:restart", "Retire the worker and start its command again in the same run."),
     "stop": ("hopline.cli.control:stop", "End a run and say what became of its processes."),
+    "bridge": ("hopline.cli.bridge_command:bridge", "Copy a run's wire over stdin and stdout; for ssh."),
     "doctor": ("hopline.cli.doctor:doctor", "Look for orphans, stale sockets and broken journals."),
     "prune": ("hopline.cli.prune:prune", "Remove runs that ended long ago."),
 }
 """Every command: where it lives, and its line in the help."""
+
+
+class Interrupted(HoplineError):
+    """Ctrl-C ended a command that is not a live view."""
+
+    exit_status = INTERRUPTED
 
 
 class Commands(click.Group):
@@ -59,6 +66,12 @@ class Commands(click.Group):
             hint = f"did you mean {near[0]!r}?" if near else "see: hopline --help"
             ctx.fail(f"there is no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted.") from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -111,7 +124,8 @@ def _fail(sentence: str, status: int) -> int:
     except OSError:
         _forget_stdout()
     try:
-        sys.stderr.write(f"hopline: {sentence}\n")
+        mid_line = status == INTERRUPTED and sys.stderr.isatty()  # the terminal has just shown ^C
+        sys.stderr.write(f"{chr(10) if mid_line else ''}hopline: {sentence}\n")
         sys.stderr.flush()
     except OSError:
         pass
@@ -146,8 +160,10 @@ def _forget_stdout() -> None:
 
 def _open_standard_descriptors() -> None:
     """Give 0, 1 and 2 a place when the caller closed them, so that no pipe or socket of ours takes their numbers."""
-    for descriptor in (0, 1, 2):
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", closefd=False))
