@@ -9,7 +9,7 @@ from hopline.client.connection import Connection, connect
 from hopline.client.start import ServerStart, reopen, start_run
 from hopline.client.subscription import Subscription
 from hopline.errors import RunGone
-from hopline.records import RunRecord, is_live, shown_status
+from hopline.records import ENDED, RunRecord, is_live, read_record, shown_status
 
 __all__ = ["Connection", "ServerStart", "Subscription", "connect", "dial", "dial_live", "reopen", "start_run"]
 
@@ -44,7 +44,12 @@ def dial_live(record: RunRecord, wanted: str) -> Connection:
 
     Raises RunGone when the run has ended.
     """
-    if not is_live(record.id):
-        status = shown_status(record)
-        raise RunGone(f"run {record.id} ({record.name}) is {status}: there is nothing to {wanted}; see: hopline ls")
-    return connect(record.socket_path)
+    if is_live(record.id):
+        try:
+            return connect(record.socket_path)
+        except RunGone:
+            record = read_record(record.id)
+            if record.status not in ENDED:
+                raise
+    status = shown_status(record)
+    raise RunGone(f"run {record.id} ({record.name}) is {status}: there is nothing to {wanted}; see: hopline ls")

@@ -13,6 +13,9 @@ from hopline.records import RunRecord, RunSpec, StartFailed, StartReport
 START_SECONDS = 30.0
 """How long a run server may take to report that it listens."""
 
+LEAVE_SECONDS = 5.0
+"""How long one that reported a failure may take to undo what it made."""
+
 MAX_REPORT_BYTES = 1 << 20
 
 _report: "msgspec.json.Decoder[StartReport]" = msgspec.json.Decoder(StartReport)
@@ -65,9 +68,10 @@ class ServerStart:
         except BaseException:
             self.abandon()
             raise
-        self._close()
         if isinstance(report, StartFailed):
+            self._see_off()
             raise _told(report)
+        self._close()
         return report.record
 
     def abandon(self) -> None:
@@ -79,6 +83,17 @@ class ServerStart:
             os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
             self._pid = -1
+
+    def _see_off(self) -> None:
+        """The start failed and the server is leaving: wait for it, so that nothing of it is left."""
+        descriptor = os.pidfd_open(self._pid)
+        poller = select.poll()
+        poller.register(descriptor, select.POLLIN)
+        if poller.poll(LEAVE_SECONDS * 1000):
+            os.waitpid(self._pid, 0)
+            self._pid = -1
+        os.close(descriptor)
+        self.abandon()
 
     def _close(self) -> None:
         for descriptor in (self._request, self._reports, self._complaints):
