@@ -31,8 +31,8 @@ __all__ = ["InterruptReceipt", "Observer", "Retirement", "WorkerHandle", "Worker
 DRAIN_SECONDS = 0.25
 """How long the event stream may stay open after its launcher was reaped: somebody else holds it then."""
 
-MAX_BACKLOG_BYTES = 16 * 1024 * 1024
-"""Most output taken while it is held, to reach a receipt behind it: more than a relay and its pipe hold."""
+MAX_BACKLOG_BYTES = 32 * 1024 * 1024
+"""Most output taken while it is held, to reach receipts behind it: what a relay and its pipe hold, three times."""
 
 
 class WorkerHandle:
@@ -224,9 +224,11 @@ class WorkerHandle:
         try:
             async with asyncio.timeout(DRAIN_SECONDS):
                 await self._events.ended.wait()
+            cut = False
         except TimeoutError:
-            self._events.drain()
+            cut = not self._events.drain()
         self._take(self._controller.receive_eof())
+        self._clean = self._clean and not cut
         self._input.changed()
         self._answer_all("the worker has ended")
         await self._backlog.empty.wait()

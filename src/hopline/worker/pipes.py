@@ -90,12 +90,14 @@ class EventPipe:
         else:
             self._loop.remove_reader(self._descriptor)
 
-    def drain(self) -> None:
-        """Take what is there, at most MAX_DRAIN_BYTES, and close the pipe although somebody still holds it."""
+    def drain(self) -> bool:
+        """Take what is there, at most MAX_DRAIN_BYTES, and close the pipe; whether it had ended by itself."""
         taken = 0
         while not self.ended.is_set() and taken < MAX_DRAIN_BYTES and (count := self._read()):
             taken += count
+        ended = self.ended.is_set()
         self.close()
+        return ended
 
     def close(self) -> None:
         """Close the pipe, whatever it still holds. Idempotent."""
