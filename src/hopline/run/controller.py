@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 
 from hopline.errors import HoplineError, Refused
 from hopline.ids import new_store_id
-from hopline.run.ending import StopOrder, ending_of
-from hopline.run.generation import Generation, Handle, Retired
+from hopline.run.ending import LastGeneration, StopOrder, ending_of
+from hopline.run.generation import Generation, Handle
 from hopline.run.recorder import Recorder
 from hopline.run.status import Move, RunStatus, ended
 from hopline.wire.client.payloads import RunInterrupted
@@ -51,7 +51,7 @@ class Controller:
         """From the first generation to the recorded end of the run."""
         while True:
             assert self._handle is not None
-            retired = await self._retirement(generation, self._handle)
+            last = await self._retirement(generation, self._handle)
             if not self._restart or self._stop is not None:
                 break
             self._restart = False
@@ -60,10 +60,10 @@ class Controller:
                 generation = await self._begin(generation.number + 1)
             except HoplineError as error:
                 log.error("generation %d did not start: %s", generation.number + 1, error)
-                retired = Retired(None, str(error))
+                last = LastGeneration(False, None, str(error))
                 break
             self._recorder.event("control", text="/restart", status="consumed")
-        self._end(retired)
+        self._end(last)
 
     def stop(self, grace_seconds: float | None) -> Ack:
         """Retire the worker and end the run as stopped. A second time, and after the end, it changes nothing."""
@@ -130,7 +130,7 @@ class Controller:
             self._handle.retire(self._retire_within)
         return generation
 
-    async def _retirement(self, generation: Generation, handle: Handle) -> Retired:
+    async def _retirement(self, generation: Generation, handle: Handle) -> LastGeneration:
         retirement = await handle.wait()
         self._handle = None
         self._holding = False
@@ -150,9 +150,9 @@ class Controller:
             raise Refused("The run is being stopped.", code=Code.WORKER_ENDED)
         return self._handle
 
-    def _end(self, retired: Retired) -> None:
+    def _end(self, last: LastGeneration) -> None:
         recorder = self._recorder
-        ending = ending_of(self._stop, retired.outcome, retired.fault)
+        ending = ending_of(self._stop, last)
         recorder.move(ending.move)
         if self._stop is not None:
             recorder.event("control", text="/stop", status="consumed")

@@ -1,7 +1,7 @@
 """Where one subscription stands in the run's events, and the frames that take it on. No clock, no socket.
 
-Source: docs/wire/client.md, "Bootstrap" and "Live". Everything is read in one turn of the loop, which is the atomic
-watermark that the wire asks for: nothing is committed to a reader in between.
+Source: docs/wire/client.md, "Bootstrap" and "Live". One committed sequence, read once, is the atomic watermark
+that the wire asks for: floor, spine and events are all taken at it.
 """
 
 from hopline.journal.port import EventStore
@@ -17,12 +17,15 @@ class StreamCursor:
 
     Args:
         store: the run's events.
+        latest: the watermark: its committed sequence, read once for this and for `subscribed`.
         after: the request's cursor.
         store_id: the store that `after` counts in, "" for the live one.
         tail: the request's bound on replay, None for none.
     """
 
-    def __init__(self, store: EventStore, *, after: int, store_id: str = "", tail: int | None = None) -> None:
+    def __init__(
+        self, store: EventStore, latest: int, *, after: int, store_id: str = "", tail: int | None = None
+    ) -> None:
         self._store = store
         self._tail = tail
         self.sent = 0
@@ -32,7 +35,7 @@ class StreamCursor:
         self._marked = False
         if store_id and store_id != store.store_id:
             after = 0
-        self._bootstrap(after)
+        self._bootstrap(after, latest)
 
     @property
     def inside_batch(self) -> bool:
@@ -74,12 +77,11 @@ class StreamCursor:
         return self._store.first_sequence > self.sent + 1
 
     def _rebootstrap(self) -> None:
-        self._bootstrap(self.sent)
+        self._bootstrap(self.sent, self._store.committed_sequence)
         self._marked = True
 
-    def _bootstrap(self, after: int) -> None:
+    def _bootstrap(self, after: int, latest: int) -> None:
         store = self._store
-        latest = store.committed_sequence
         floor = after if self._tail is None else max(after, latest - self._tail)
         dropped = store.first_sequence - 1
         shortened = dropped > floor

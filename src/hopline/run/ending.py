@@ -1,14 +1,13 @@
 """Decides what a run's end is called and says why. Pure."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hopline.run.status import Move
 from hopline.wire.client.responses import Code
 from hopline.wire.worker.messages import WorkerExited, WorkerSignaled
 
 
-@dataclass(frozen=True, slots=True)
-class StopOrder:
+class StopOrder(msgspec.Struct, frozen=True):
     """Why a run is being ended from outside."""
 
     reason: str
@@ -16,8 +15,7 @@ class StopOrder:
     """The signal that the run server got, when that is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(msgspec.Struct, frozen=True):
     """How a run ends: the move of its status and the event that says so."""
 
     move: Move
@@ -29,17 +27,23 @@ class Ending:
     detail: str | None = None
 
 
-def ending_of(stop: StopOrder | None, outcome: WorkerExited | WorkerSignaled | None, fault: str | None) -> Ending:
-    """What the last generation's end makes of the run.
+class LastGeneration(msgspec.Struct, frozen=True):
+    """What the last generation left to say about the run."""
 
-    Args:
-        stop: the order that ended it, None when it ended by itself.
-        outcome: the direct worker's, None when it is not known.
-        fault: what the worker wire or the launch said of its own failure.
-    """
+    started: bool
+    """Whether its worker ever ran."""
+    outcome: WorkerExited | WorkerSignaled | None
+    """The direct worker's; None when it is not known."""
+    fault: str | None
+    """What the worker wire or the launch said of its own failure."""
+
+
+def ending_of(stop: StopOrder | None, last: LastGeneration) -> Ending:
+    """What the last generation's end makes of the run; `stop` is the order that ended it, None when there was none."""
+    fault = last.fault
     if stop is not None:
         return Ending(Move.BOUNDARY, "run_interrupted", Code.INTERRUPTED, f"The run was ended: {stop.reason}.", fault)
-    match outcome:
+    match last.outcome:
         case WorkerExited(code=0):
             return Ending(Move.COMPLETE, "run_finished")
         case WorkerExited(code=code):
@@ -48,6 +52,8 @@ def ending_of(stop: StopOrder | None, outcome: WorkerExited | WorkerSignaled | N
         case WorkerSignaled(signal=number):
             summary = f"The worker was ended by signal {number}."
             return Ending(Move.FAIL, "run_failed", Code.WORKER_FAILED, summary, fault)
+        case None if not last.started:
+            return Ending(Move.FAIL, "run_failed", Code.WORKER_LOST, "The worker could not be started.", fault)
         case None:
             summary = "The worker was lost: nobody knows how it ended."
             return Ending(Move.FAIL, "run_failed", Code.WORKER_LOST, summary, fault)

@@ -6,9 +6,9 @@ processes.
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
+from hopline.run.ending import LastGeneration
 from hopline.run.recorder import Recorder
 from hopline.wire.client.payloads import (
     Descendant,
@@ -37,14 +37,6 @@ class Handle(Protocol):
     async def interrupt(self) -> InterruptReceipt: ...
     def retire(self, grace_seconds: float) -> None: ...
     async def wait(self) -> Retirement: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Retired:
-    """What a generation leaves to say about the run."""
-
-    outcome: Outcome | None
-    fault: str | None
 
 
 class Generation:
@@ -103,7 +95,7 @@ class Generation:
         log.error("generation %d: %s", self.number, message)
         self._recorder.warn("The worker's relay failed.", message)
 
-    def retired(self, retirement: Retirement) -> Retired:
+    def retired(self, retirement: Retirement) -> LastGeneration:
         """The generation is over: record what became of its descendants."""
         found = retirement.descendants
         processes = [
@@ -119,4 +111,4 @@ class Generation:
                 descendants=Descendants(state=found.state, processes=processes),
             ),
         )
-        return Retired(retirement.outcome, self._fatal or retirement.fault)
+        return LastGeneration(self.started, retirement.outcome, self._fatal or retirement.fault)

@@ -1,30 +1,28 @@
 """The run's journal, and what its writer thread tells the loop, as values."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from hopline.errors import Unavailable
+import msgspec
+
+from hopline.errors import Unavailable, UsageError
 from hopline.journal.journal import Journal
 from hopline.journal.port import JournalOptions
 from hopline.records import JOURNAL_FOLDER, RunSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(msgspec.Struct, frozen=True):
     """Output is to be held back."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class GoingOn:
+class GoingOn(msgspec.Struct, frozen=True):
     """Output may go on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(msgspec.Struct, frozen=True):
     """drop-oldest took these events away."""
 
     first: int
@@ -40,8 +38,13 @@ def create_journal(
 ) -> Journal:
     """A new journal as `spec` asks. Both callbacks are called from its writer thread.
 
-    Raises Unavailable when it cannot be made, or has no room from the start.
+    Raises UsageError for a word it does not know, Unavailable when it cannot be made or has no room from the start.
     """
+    if spec.durability not in ("normal", "full") or spec.when_journal_full not in ("pause", "drop-oldest"):
+        raise UsageError(
+            f"durability {spec.durability!r} with when_journal_full {spec.when_journal_full!r}: "
+            "write normal or full, and pause or drop-oldest."
+        )
     options = JournalOptions(
         durability=cast(Literal["normal", "full"], spec.durability),
         reserve_bytes=spec.journal_reserve,

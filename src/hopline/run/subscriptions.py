@@ -17,7 +17,7 @@ from hopline.wire.client.responses import Code, diagnosed
 from hopline.wire.client.session import Received
 from hopline.wire.client.streams import ProtocolError, Subscribed, encode_message
 
-FLUSH_SECONDS = 0.003
+FLUSH_SECONDS = 0.002
 """Least time between two flushes under load; the first after a pause is not delayed."""
 
 MAX_SHARED_FRAMES = 4
@@ -78,13 +78,14 @@ class Subscriptions:
         """Own the connection of an accepted subscribe until the peer leaves or the stream fails."""
         self.ever = True
         channel.session.subscribed()
+        latest = self._store.committed_sequence
         channel.push(
             encode_message(
                 Subscribed(
                     request_id=received.request_id,
                     client_id=received.client_id,
                     run_id=self._run_id,
-                    latest_sequence=self._store.committed_sequence,
+                    latest_sequence=latest,
                 )
             )
         )
@@ -93,7 +94,7 @@ class Subscriptions:
         try:
             try:
                 subscriber.cursor = StreamCursor(
-                    self._store, after=request.after_sequence, store_id=request.store_id, tail=request.tail
+                    self._store, latest, after=request.after_sequence, store_id=request.store_id, tail=request.tail
                 )
             except (HoplineError, OSError, ValueError) as error:
                 self._fail(subscriber, error)

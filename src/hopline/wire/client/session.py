@@ -6,9 +6,9 @@ drops everything (docs/wire/client.md, "Connections"; WP-ROLES).
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
 from msgspec import UNSET
 
 from hopline.errors import Misuse
@@ -56,8 +56,7 @@ NEXT: dict[State, dict[Step, State]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(msgspec.Struct, frozen=True):
     """A request of this wire; exactly one Response is due, or a subscription."""
 
     request: Request
@@ -65,8 +64,7 @@ class Received:
     client_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(msgspec.Struct, frozen=True):
     """A message that is no request; exactly one failed Response is due and the connection stays open."""
 
     request_id: str
