@@ -33,6 +33,10 @@ class Marks(Protocol):
         """
         ...
 
+    def damaged(self, segment: int) -> list[tuple[int, int]]:
+        """Start and end of each place in the segment that held no events when it was indexed."""
+        ...
+
 
 class Checksums:
     """Remembers which blocks were sound and which were not.
@@ -48,6 +52,7 @@ class Checksums:
         self._marks = marks
         self._note = note
         self._known: dict[tuple[int, int], bool] = {}
+        self._damaged: dict[int, list[tuple[int, int]]] = {}
 
     def verdict(self, segment: Segment, size: int, offset: int, end: int, first: int, last: int | None) -> Verdict:
         """What the sums say of every block that touches the bytes from `offset` to `end`, events `first` to `last`.
@@ -64,6 +69,11 @@ class Checksums:
                     known = self._look(segment, start, stop)
                 if not known:
                     verdict = Verdict.DAMAGED
+        damaged = self._damaged.get(segment.first)
+        if damaged is None:
+            damaged = self._damaged[segment.first] = self._marks.damaged(segment.first)
+        if any(start <= end and stop >= offset for start, stop in damaged):
+            return Verdict.DAMAGED
         return verdict
 
     def _look(self, segment: Segment, start: Mark, stop: Mark) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hopline.journal.identity import INDEX_FILE, Identity
-from hopline.journal.port import Mark, SegmentRow, SpineRow
+from hopline.journal.port import Damage, Mark, SegmentRow, SpineRow
 from hopline.journal.sql import queries, script
 
 VERSION = 2
@@ -61,6 +61,7 @@ class Index:
         segments: Iterable[SegmentRow],
         marks: Sequence[Mark],
         spine: Sequence[SpineRow],
+        damage: Sequence[Damage] = (),
         forget: Iterable[int] = (),
     ) -> None:
         """Commit what is new in one transaction; first forget all that lies in the segments of `forget`."""
@@ -68,7 +69,7 @@ class Index:
         run.execute("BEGIN IMMEDIATE")
         try:
             for first in forget:
-                for query in ("forget_segment", "forget_marks", "forget_spine"):
+                for query in ("forget_segment", "forget_marks", "forget_spine", "forget_damage"):
                     run.execute(self._queries[query], (first,))
             run.executemany(
                 self._queries["put_segment"],
@@ -80,6 +81,16 @@ class Index:
                 run.executemany(
                     self._queries["put_spine"], [(s.sequence, s.kind, s.segment, s.offset, s.size) for s in spine]
                 )
+            for item in damage:
+                values = (
+                    int(item.path.stem),
+                    item.start,
+                    item.end,
+                    item.first_sequence,
+                    item.last_sequence,
+                    item.reason,
+                )
+                run.execute(self._queries["put_damage"], values)
             run.execute("COMMIT")
         except BaseException:
             if run.in_transaction:

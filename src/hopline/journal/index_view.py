@@ -59,7 +59,7 @@ class IndexView:
         return [SpineRow(*row) for row in self._ask("list_spine", ())]
 
     def around(self, segment: int, first: int, last: int) -> list[Mark]:
-        """As reader.Marks.around."""
+        """As checksums.Marks.around."""
         marks = [Mark(*row) for row in self._ask("marks_around", {"segment": segment, "first": first, "last": last})]
         if not marks or marks[0].sequence > first:
             marks.insert(0, Mark(segment, segment, 0, 0))
@@ -67,6 +67,10 @@ class IndexView:
             for _, last_sequence, size, crc32, _ in self._ask("read_segment", (segment,)):
                 marks.append(Mark(last_sequence + 1, segment, size, crc32))
         return marks
+
+    def damaged(self, segment: int) -> list[tuple[int, int]]:
+        """As checksums.Marks.damaged."""
+        return [(start, stop) for start, stop in self._ask("damaged_places", (segment,))]
 
     def close(self) -> None:
         """Close the connection."""

@@ -62,7 +62,7 @@ class Journal:
         self._closed = False
         self._window = Window(self._last)
         segment_bytes = bounded_segment_bytes(options)
-        self._backlog = Backlog(min(CHUNK_BYTES, segment_bytes))
+        self._backlog = Backlog(min(CHUNK_BYTES, segment_bytes // 4))
         self._catalogue = Catalogue(start.segments)
         self._spine = Spine(folder, self._catalogue, start.spine)
         self._marks = start.marks
@@ -217,6 +217,7 @@ class Journal:
 
         From the window in memory when it reaches back that far, else from the segments; damage is stepped over.
         """
+        after = max(after, self.first_sequence - 1)
         found = self._window.read(after, before, max_bytes)
         return self._reader.read(after, before, max_bytes) if found is None else found
 

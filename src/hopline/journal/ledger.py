@@ -114,7 +114,7 @@ class Ledger:
             from hopline.journal.index import Index
 
             self._index = Index.open(self._folder, self._identity)
-        self._index.record(self._segments.values(), self._marks, self._spine, self._forget)
+        self._index.record(self._segments.values(), self._marks, self._spine, forget=self._forget)
 
     def _try(self, step: Callable[[], None]) -> bool:
         import sqlite3

@@ -45,9 +45,13 @@ def recover(folder: Path, identity: Identity, *, rebuild: bool = False, progress
         index, fresh = _open_index(folder, identity, rebuild=rebuild)
         try:
             start = _catch_up(folder, segments, index, torn, fresh=fresh, progress=progress)
-        except BaseException:
+        except sqlite3.Error as error:
             index.close()
-            raise
+            if fresh:
+                raise
+            _log.warning("the index in %s is made anew: %s", folder, error)
+            index, fresh = _open_index(folder, identity, rebuild=True)
+            start = _catch_up(folder, segments, index, torn, fresh=fresh, progress=progress)
         start.marks = IndexView.open(folder, identity)
         return start
     except (OSError, sqlite3.Error) as error:
@@ -110,7 +114,9 @@ def _catch_up(
         known[segment.first] = SegmentRow(
             segment.first, tally.last_sequence, tally.offset, tally.crc32, limit is not None
         )
-        index.record([known[segment.first]], found.marks, found.spine, forget=[] if usable else [segment.first])
+        index.record(
+            [known[segment.first]], found.marks, found.spine, found.damage, forget=[] if usable else [segment.first]
+        )
     for item in damage:
         _log.warning("%s", item)
     newest = known[segments[-1].first]

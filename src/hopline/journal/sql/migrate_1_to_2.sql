@@ -1,5 +1,6 @@
 -- Version 1 named the store in a table of keys and values, with the last indexed sequence, and let each segment's end
--- be inferred from the segment after it. Version 2 says both outright, so that one row tells where to catch up from.
+-- be inferred from the segment after it. Version 2 says both outright, so that one row tells where to catch up from, and
+-- remembers damage; version 1 refused to index any, so there is none to remember.
 CREATE TABLE store (
     store_id TEXT NOT NULL,
     run_id   TEXT NOT NULL
@@ -32,5 +33,15 @@ FROM segments_1 AS old;
 
 DROP TABLE segments_1;
 DROP TABLE meta;
+
+CREATE TABLE damage (
+    segment        INTEGER NOT NULL,
+    start          INTEGER NOT NULL,
+    stop           INTEGER NOT NULL,
+    first_sequence INTEGER NOT NULL,
+    last_sequence  INTEGER NOT NULL,
+    reason         TEXT NOT NULL,
+    PRIMARY KEY (segment, start, stop)
+) STRICT, WITHOUT ROWID;
 
 PRAGMA user_version = 2;

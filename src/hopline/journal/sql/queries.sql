@@ -24,6 +24,11 @@ INSERT OR REPLACE INTO marks (sequence, segment, offset, crc32) VALUES (?, ?, ?,
 -- A line that every bootstrap carries.
 INSERT OR REPLACE INTO spine (sequence, kind, segment, offset, size) VALUES (?, ?, ?, ?, ?);
 
+-- name: put_damage
+-- Bytes of a segment that are no events.
+INSERT OR REPLACE INTO damage (segment, start, stop, first_sequence, last_sequence, reason)
+VALUES (?, ?, ?, ?, ?, ?);
+
 -- name: list_segments
 -- Every segment known, oldest first.
 SELECT first_sequence, last_sequence, size, crc32, sealed FROM segments ORDER BY first_sequence;
@@ -40,6 +45,10 @@ WHERE
     AND sequence >= coalesce((SELECT max(sequence) FROM marks WHERE sequence BETWEEN :segment AND :first), :segment)
     AND sequence <= coalesce((SELECT min(sequence) FROM marks WHERE sequence > :last), :last)
 ORDER BY sequence;
+
+-- name: damaged_places
+-- Where a segment held no events when it was indexed.
+SELECT start, stop FROM damage WHERE segment = ?;
 
 -- name: read_segment
 -- How far one segment is known.
@@ -60,3 +69,7 @@ DELETE FROM marks WHERE segment = ?;
 -- name: forget_spine
 -- The spine lines that lie in a segment that is gone or read anew.
 DELETE FROM spine WHERE segment = ?;
+
+-- name: forget_damage
+-- The damage of a segment that is gone or read anew.
+DELETE FROM damage WHERE segment = ?;

@@ -33,4 +33,15 @@ CREATE TABLE spine (
     size     INTEGER NOT NULL
 ) STRICT;
 
+-- Bytes that were no events when they were indexed, so that their checksum vouches for nothing.
+CREATE TABLE damage (
+    segment        INTEGER NOT NULL,
+    start          INTEGER NOT NULL,
+    stop           INTEGER NOT NULL,
+    first_sequence INTEGER NOT NULL,
+    last_sequence  INTEGER NOT NULL,
+    reason         TEXT NOT NULL,
+    PRIMARY KEY (segment, start, stop)
+) STRICT, WITHOUT ROWID;
+
 PRAGMA user_version = 2;
