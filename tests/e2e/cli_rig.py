@@ -55,6 +55,15 @@ def wait_for_output(run: str, text: bytes) -> None:
         time.sleep(0.02)
 
 
+def wait_until_unserved(run: str) -> None:
+    """Until no short-lived server keeps the ended run's journal open."""
+    path = Path(shown(run)["instance"]["socket_path"])
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while path.exists():
+        assert time.monotonic() < deadline, "the run's server never left"
+        time.sleep(0.05)
+
+
 def one_sentence(finished: "subprocess.CompletedProcess[bytes]", status: int) -> str:
     """The one line on stderr of a command that failed with `status`; nothing else was said."""
     told = finished.stderr.decode()

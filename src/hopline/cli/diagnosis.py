@@ -64,9 +64,12 @@ def marked_runs() -> set[str]:
 
 
 def orphans(only: str | None = None) -> list[Orphan]:
-    """Processes of runs without a server, of every run or of one. Finding none proves nothing about processes that
-    cleared their environment."""
-    marked = marked_runs() if only is None else {only}
+    """Processes of the runs kept here, or of one, that have no server any more.
+
+    Runs of another HOPLINE_HOME are not ours to judge. Finding none proves nothing about processes that cleared
+    their environment.
+    """
+    marked = marked_runs() & set(run_ids()) if only is None else {only}
     return [
         Orphan(run_id=run_id, pid=one.pid, name=one.name, started_at=one.started_at, start_time=one.start_time)
         for run_id in sorted(marked)
@@ -101,7 +104,7 @@ def look_at(run_id: str, progress: Progress) -> JournalHealth:
         events=found.events,
         bytes=found.bytes,
         torn_bytes=0 if live else found.torn_bytes,
-        index="current" if live and found.index == "behind" else found.index,
+        index="current" if live and found.index in ("behind", "missing") else found.index,
         damage=[str(place) for place in found.damage],
     )
 
