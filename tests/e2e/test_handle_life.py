@@ -204,7 +204,7 @@ def test_semantic_events_of_a_worker_with_a_sideband_are_told_and_policed() -> N
         'os.write(fd, b\'{"kind":"ready"}\\n{"kind":"console_output","data":"hi"}\\n\')\n'
         "os.read(0, 1)\n"
         'os.write(fd, b\'{"kind":"completed"}\\n\')\n'
-        "os.read(0, 1)\n"
+        "import time; time.sleep(60)\n"
     )
 
     async def test() -> None:

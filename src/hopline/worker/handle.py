@@ -221,14 +221,9 @@ class WorkerHandle:
         self._commands.close()
         self._ending = True
         self._pace()
-        try:
-            async with asyncio.timeout(DRAIN_SECONDS):
-                await self._events.ended.wait()
-            cut = False
-        except TimeoutError:
-            cut = not self._events.drain()
+        ended = await self._events.ends_within(DRAIN_SECONDS)
         self._take(self._controller.receive_eof())
-        self._clean = self._clean and not cut
+        self._clean = self._clean and ended
         self._input.changed()
         self._answer_all("the worker has ended")
         await self._backlog.empty.wait()

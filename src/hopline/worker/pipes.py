@@ -90,11 +90,18 @@ class EventPipe:
         else:
             self._loop.remove_reader(self._descriptor)
 
-    def drain(self) -> bool:
-        """Take what is there, at most MAX_DRAIN_BYTES, and close the pipe; whether it had ended by itself."""
-        taken = 0
-        while not self.ended.is_set() and taken < MAX_DRAIN_BYTES and (count := self._read()):
-            taken += count
+    async def ends_within(self, seconds: float) -> bool:
+        """Read to the end; if that does not come in time, take what is there, close the pipe and say False.
+
+        Meant for a pipe whose writer is gone: only somebody who inherited it can hold it open.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                await self.ended.wait()
+        except TimeoutError:
+            taken = 0
+            while not self.ended.is_set() and taken < MAX_DRAIN_BYTES and (count := self._read()):
+                taken += count
         ended = self.ended.is_set()
         self.close()
         return ended
