@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+PROC = Path("/proc")
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -30,7 +32,7 @@ class Process:
 def look_up(pid: int) -> Process | None:
     """The process that has `pid` now, or None. Raises OSError when /proc cannot be read at all."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_bytes()
+        text = (PROC / str(pid) / "stat").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return None
     head, _, tail = text.rpartition(b")")
@@ -46,9 +48,9 @@ def look_up(pid: int) -> Process | None:
 
 def every() -> Iterator[Process]:
     """Every process to be seen. Raises OSError when /proc cannot be listed or does not show this process."""
-    names = [entry.name for entry in os.scandir("/proc")]
+    names = [entry.name for entry in os.scandir(PROC)]
     if str(os.getpid()) not in names:
-        raise FileNotFoundError("/proc does not show this process")
+        raise FileNotFoundError(f"{PROC} does not show this process")
     for name in names:
         if name.isdigit() and (process := look_up(int(name))) is not None:
             yield process
@@ -57,7 +59,7 @@ def every() -> Iterator[Process]:
 def environment(pid: int) -> dict[bytes, bytes] | None:
     """The environment that a process was started with; None when it may not be read or the process is gone."""
     try:
-        text = Path(f"/proc/{pid}/environ").read_bytes()
+        text = (PROC / str(pid) / "environ").read_bytes()
     except OSError:
         return None
     pairs = (entry.partition(b"=") for entry in text.split(b"\0"))
@@ -66,7 +68,7 @@ def environment(pid: int) -> dict[bytes, bytes] | None:
 
 def boot_time() -> float:
     """When this machine booted, in seconds since the epoch."""
-    for line in Path("/proc/stat").read_bytes().splitlines():
+    for line in (PROC / "stat").read_bytes().splitlines():
         if line.startswith(b"btime "):
             return float(line.split()[1])
     return 0.0
