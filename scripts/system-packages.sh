@@ -2,7 +2,8 @@
 # The programs that tests and benchmarks run for real. Installs them when root on a Debian machine, else names them.
 set -eu
 missing=
-for pair in bwrap:bubblewrap tmux:tmux script:bsdutils mount:mount unshare:util-linux; do
+PATH=$PATH:/usr/sbin:/sbin
+for pair in bwrap:bubblewrap tmux:tmux script:bsdutils mount:mount unshare:util-linux sshd:openssh-server ssh:openssh-client; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
 done
 [ -z "$missing" ] && exit 0

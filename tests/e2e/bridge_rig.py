@@ -22,6 +22,30 @@ from hopline.serve.bridge import BridgeLimits
 sys.exit(bridge_socket(sys.argv[1], BridgeLimits(**json.loads(sys.argv[2]))))
 """
 
+AS_NOBODY = """
+import json, os, sys
+from hopline.cli.bridge import bridge_socket
+if os.getuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+sys.exit(bridge_socket(sys.argv[1]))
+"""
+
+OVER_UDP = """
+import socket, sys
+from hopline.cli.bridge import over_stdio
+from hopline.serve.bridge import BridgeLimits
+from hopline.serve.bridge_loop import copy
+free = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+free.bind(("127.0.0.1", 0))
+address = free.getsockname()
+free.close()
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.connect(address)
+server.setblocking(False)
+sys.exit(over_stdio(lambda out: copy(server, 0, out, BridgeLimits())))
+"""
+"""A socket that the kernel answers with an error: nobody has the port, and the next read says so."""
+
 
 class FarServer:
     """Listens on a Unix socket in the test's own process."""
@@ -76,6 +100,15 @@ class Bridge:
                 break
             received += data
         return received
+
+    def read_line(self) -> bytes:
+        """One line of its stdout, and nothing behind it."""
+        line = b""
+        while not line.endswith(b"\n"):
+            data = self.read(1)
+            assert data, line
+            line += data
+        return line
 
     def ended(self, seconds: float = 10.0) -> tuple[int, dict[str, Any] | None]:
         """Its exit status, and its stderr as the one JSON line that it must be, or None when it said nothing."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bridge_rig import FarServer, Rig, receive
+from bridge_rig import AS_NOBODY, HOPLINE, OVER_UDP, FarServer, Rig, receive
 
 from hopline.serve.bridge import BridgeLimits
 
@@ -74,15 +74,13 @@ def test_0_a_standard_descriptor_closed_from_the_start_is_a_client_that_left(
 ) -> None:
     close = "<&-" if descriptor == 0 else ">&-"
     command = f'exec "$0" bridge --socket "$1" {close}'
-    hopline = str(Path(sys.executable).with_name("hopline"))
-    bridge = rig.start(["/bin/sh", "-c", command, hopline, far.path])
+    bridge = rig.start(["/bin/sh", "-c", command, HOPLINE, far.path])
     assert bridge.outcome() == (0, None)
 
 
 def test_2_no_run_and_no_socket_is_a_usage_error() -> None:
-    hopline = str(Path(sys.executable).with_name("hopline"))
     for arguments in ([], ["--socket"], ["--nonsense"], ["a", "b"], ["a", "--socket", "b"], [""]):
-        found = subprocess.run([hopline, "bridge", *arguments], capture_output=True, timeout=10, check=False)
+        found = subprocess.run([HOPLINE, "bridge", *arguments], capture_output=True, timeout=10, check=False)
         assert (found.returncode, found.stdout) == (2, b"")
         assert found.stderr.startswith(b"hopline: ")
 
@@ -163,16 +161,9 @@ def test_4_a_run_that_is_not_there_is_gone(rig: Rig, far: FarServer, cause: str)
 
 
 def test_5_a_socket_that_this_user_may_not_connect_to_is_denied(rig: Rig, far: FarServer) -> None:
-    become = """
-import json, os, sys
-from hopline.cli.bridge import bridge_socket
-if os.getuid() == 0:
-    os.setgroups([]); os.setgid(65534); os.setuid(65534)
-sys.exit(bridge_socket(sys.argv[1]))
-"""
     Path(far.path).chmod(0o600 if os.getuid() == 0 else 0)
     Path(far.path).parent.chmod(0o755)
-    bridge = rig.start([sys.executable, "-c", become, far.path])
+    bridge = rig.start([sys.executable, "-c", AS_NOBODY, far.path])
     assert bridge.outcome() == (5, "connect_denied")
 
 
@@ -245,19 +236,7 @@ def test_8_a_stalled_client_is_told_also_when_stderr_is_the_very_pipe_that_stall
 
 
 def test_9_a_socket_error_other_than_a_close_is_told(rig: Rig) -> None:
-    """The kernel's own: a port that nobody has answers with an error, which the next read reports."""
-    over_udp = """
-import socket, sys
-from hopline.cli.bridge import over_stdio
-from hopline.serve.bridge import BridgeLimits
-from hopline.serve.bridge_loop import copy
-free = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); free.bind(("127.0.0.1", 0)); port = free.getsockname()[1]
-free.close()
-server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); server.connect(("127.0.0.1", port))
-server.setblocking(False)
-sys.exit(over_stdio(lambda out: copy(server, 0, out, BridgeLimits())))
-"""
-    bridge = rig.start([sys.executable, "-c", over_udp])
+    bridge = rig.start([sys.executable, "-c", OVER_UDP])
     bridge.send(b"x")
     assert bridge.outcome() == (9, "server_failed")
 

@@ -63,12 +63,7 @@ def ask(host: Bridge, **request: Any) -> dict[str, Any]:
 
 
 def answer(host: Bridge) -> dict[str, Any]:
-    line = b""
-    while not line.endswith(b"\n"):
-        data = host.read(1)
-        assert data, line
-        line += data
-    found: dict[str, Any] = json.loads(line)
+    found: dict[str, Any] = json.loads(host.read_line())
     return found
 
 

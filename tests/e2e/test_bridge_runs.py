@@ -147,17 +147,11 @@ def test_a_run_that_has_ended_is_reopened_by_name_and_never_by_socket(rig: Rig) 
 
     bridge = rig.start([HOPLINE, "bridge", "done"])
     bridge.send(b'{"type":"query.events","request_id":"r"}\n')
-    reply = b""
-    while not reply.endswith(b"\n"):
-        reply += bridge.read(1)
-    answered = json.loads(reply)
+    answered = json.loads(bridge.read_line())
     assert (answered["request_id"], answered["ok"]) == ("r", True)
     assert answered["events"][-1]["type"] == "run_finished"
     bridge.send(b'{"type":"command.stop","request_id":"s"}\n')
-    reply = b""
-    while not reply.endswith(b"\n"):
-        reply += bridge.read(1)
-    assert json.loads(reply)["diagnostic"]["code"] == "run_read_only"
+    assert json.loads(bridge.read_line())["diagnostic"]["code"] == "run_read_only"
     bridge.end_stdin()
     assert bridge.outcome() == (0, None)
 
