@@ -7,6 +7,7 @@ Bytes are never looked at (WB-UNREAD). Time is an argument; errors are values. S
 import errno
 from dataclasses import dataclass
 from enum import IntFlag, StrEnum
+from typing import assert_never
 
 from hopline.errors import Misuse
 from hopline.serve.bridge_outcomes import ChannelEnd, Outcome
@@ -124,19 +125,21 @@ class Bridge:
     @property
     def waits(self) -> Wait:
         """What can be done next; nothing else may be waited for, or a closed end would be reported without end."""
-        waits = Wait(0)
+        up = Wait.WRITE_SERVER if self.to_server.pending else Wait.READ_CLIENT
+        down = Wait.WRITE_CLIENT if self.to_client.pending else Wait.READ_SERVER
         match self.state:
             case State.COPYING:
-                waits |= Wait.WRITE_SERVER if self.to_server.pending else Wait.READ_CLIENT
-            case State.FLUSHING:
-                return Wait.WRITE_SERVER if self.to_server.pending else Wait.READ_CLIENT
+                return up | down
             case State.DEAF:
-                waits |= Wait.READ_CLIENT
+                return Wait.READ_CLIENT | down
             case State.DRAINING:
                 return Wait.WRITE_CLIENT
+            case State.FLUSHING:
+                return up
             case State.ENDED:
-                return waits
-        return waits | (Wait.WRITE_CLIENT if self.to_client.pending else Wait.READ_SERVER)
+                return Wait(0)
+            case _:
+                assert_never(self.state)
 
     def receive_from_client(self, data: bytes, now: float) -> None:
         """Bytes read on stdin."""
