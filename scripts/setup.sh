@@ -17,3 +17,4 @@ else
     }
 fi
 UV_PROJECT_ENVIRONMENT=$venv "$uv" sync --quiet --locked --compile-bytecode --python "$python"
+"$venv/bin/python" -m compileall -q src/hopline
