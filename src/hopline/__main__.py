@@ -4,7 +4,15 @@ import sys
 
 
 def main() -> int:
-    """Run the part that argv[1] names. Returns the exit status.
+    """Run the part that argv[1] names. Returns the exit status, 130 for a Ctrl-C that nobody else took."""
+    try:
+        return _part()
+    except KeyboardInterrupt:
+        return 130
+
+
+def _part() -> int:
+    """Run the part that argv[1] names.
 
     The relay and the run server are daemons that start by entry point; a bridge starts once a connection and cannot
     wait for the parser; everything else is the command line.

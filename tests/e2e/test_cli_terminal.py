@@ -163,6 +163,20 @@ def test_prune_asks_first_on_a_terminal() -> None:
     assert shown()["instance"]["status"] == "completed"
 
 
+@pytest.mark.parametrize("seconds", [0.03, 0.06, 0.09, 0.12, 0.16, 0.2, 0.25, 0.3])
+def test_ctrl_c_while_the_run_is_being_started_leaves_nothing_half_made(seconds: float, private_place: Path) -> None:
+    with Terminal("run", "--", "sleep", "60") as seat:
+        time.sleep(seconds)
+        seat.type(b"\x03")
+        assert seat.finish() == 130
+    assert b"Traceback" not in seat.received
+    deadline = time.monotonic() + 10
+    while list((private_place / "run").glob("hopline/runs/*")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert [path for path in (private_place / "home").glob("runs/*") if not (path / "record.json").exists()] == []
+
+
 def test_in_the_background_the_terminal_is_not_read() -> None:
     """A job that read its terminal from the background would be stopped by the system."""
     job = f"set -m; {HOPLINE} run -- sh -c 'echo up; sleep 0.7; echo over' & wait $!; echo status $?"

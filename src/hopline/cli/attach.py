@@ -27,13 +27,15 @@ def attach(run: str, plain: bool, tail: int | None) -> int:
     connection = dial(record)
     from hopline.cli import live
     from hopline.cli.facts import RunFacts, exit_status, fold_all
+    from hopline.cli.keys import KeySource
     from hopline.client.history import bearings, last_lines
 
     if tail is None and sys.stdout.isatty():
         tail = TERMINAL_TAIL_LINES
     if tail is None:
         connection.close()
-        return live.watch(record, live.Watch())
+        with KeySource() as keys:
+            return live.watch(record, live.Watch(), keys)
     here = bearings(connection)
     known = fold_all(RunFacts(), here.events)
     with dial(record) as queries:
@@ -41,5 +43,6 @@ def attach(run: str, plain: bool, tail: int | None) -> int:
     if (status := live.show_pieces(pieces)) is not None:
         return status
     if known.ended is None:
-        return live.watch(record, live.Watch(after=here.sequence, store_id=here.store_id, known=known))
+        with KeySource() as keys:
+            return live.watch(record, live.Watch(after=here.sequence, store_id=here.store_id, known=known), keys)
     return exit_status(known)

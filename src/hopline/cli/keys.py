@@ -38,6 +38,12 @@ class KeySource:
             return []
         return [_KEYS[signal.Signals(number)] for number in numbers if number in self._previous]
 
+    def __enter__(self) -> "KeySource":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Give the signals back to whoever had them."""
         for number, handler in self._previous.items():

@@ -16,7 +16,7 @@ from hopline.cli.screen import Screen
 from hopline.cli.sinks import SinkClosed
 from hopline.cli.statusline import StatusLine
 from hopline.cli.steering import Act, Steering
-from hopline.cli.view import Leaving, View, ViewOptions
+from hopline.cli.view import Leaving, Seat, View, ViewOptions
 from hopline.client import Subscription, connect, dial
 from hopline.client.batches import Output
 from hopline.clock import parse_rfc3339
@@ -49,9 +49,9 @@ class Watch:
     known: facts.RunFacts = field(default_factory=facts.RunFacts)
 
 
-def watch(record: RunRecord, how: Watch) -> int:
+def watch(record: RunRecord, how: Watch, keys: KeySource) -> int:
     """Show the run until it ends or the person leaves. Returns the command's exit status."""
-    steering, keys, controls = Steering(), KeySource(), Controls(record.socket_path)
+    steering, controls = Steering(), Controls(record.socket_path)
     screen = Screen(_status_line())
     feed = None
     try:
@@ -59,12 +59,16 @@ def watch(record: RunRecord, how: Watch) -> int:
         feed = _feed(record, how)
         view = View(
             screen,
-            ViewOptions(as_json=how.as_json, age_seconds=max(0.0, time.time() - parse_rfc3339(record.started_at))),
+            ViewOptions(
+                as_json=how.as_json,
+                age_seconds=max(0.0, time.time() - parse_rfc3339(record.started_at)),
+                held=lambda: _held(record),
+                known=how.known,
+                warnings=True,
+            ),
             subscription,
             lambda cursor, store_id: resume(record, cursor, store_id),
-            (steering, keys, controls),
-            feed,
-            known=how.known,
+            Seat(steering, keys, controls, feed),
         )
         try:
             leaving = view.run()
@@ -78,7 +82,6 @@ def watch(record: RunRecord, how: Watch) -> int:
         return PIPE_CLOSED
     finally:
         screen.close()
-        keys.close()
         controls.close()
         if feed is not None:
             feed.close()
@@ -152,6 +155,14 @@ def _left(record: RunRecord, leaving: Leaving, screen: Screen) -> int:
 
 def _lost(record: RunRecord, view: View, error: Unavailable) -> str:
     return f"{error} What is known of the run: hopline show {record.id}"
+
+
+def _held(record: RunRecord) -> str | None:
+    """Why the worker is held back; from the record, for a journal that is full cannot say so itself."""
+    try:
+        return read_record(record.id).waiting
+    except HoplineError:
+        return None
 
 
 def _feed(record: RunRecord, how: Watch) -> InputFeed | None:

@@ -71,12 +71,14 @@ def run(
         )
         if not detach:
             from hopline.cli import live
+            from hopline.cli.keys import KeySource
     except BaseException:
         server.abandon()
         raise
-    record = server.begin(spec)
     if not detach:
-        return live.watch(record, live.Watch(as_json=as_json, starter=True))
+        with KeySource() as keys:  # from here on Ctrl-C is for the worker, also while it is being started
+            return live.watch(server.begin(spec), live.Watch(as_json=as_json, starter=True), keys)
+    record = server.begin(spec)
     from hopline.cli.listing import record_line
 
     sys.stdout.write(record_line(record))

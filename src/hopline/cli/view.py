@@ -6,12 +6,13 @@ While the screen takes nothing more, the subscription is not read: a slow watche
 import select
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hopline.cli.controls import Controls
 from hopline.cli.facts import RunFacts, fold
 from hopline.cli.feed import InputFeed
 from hopline.cli.keys import KeySource
+from hopline.cli.rendering import plain
 from hopline.cli.screen import Screen
 from hopline.cli.statusline import Facts, Rate
 from hopline.cli.steering import Act, Steering
@@ -39,12 +40,35 @@ class ViewOptions:
         stream: only this stream's output; None for both.
         through: stop after this sequence; None to follow until the run ends.
         age_seconds: of the run when the view begins, for the status line.
+        held: tells why the worker is held back, if it is, for the status line.
+        known: what is known of the run up to the subscription's cursor.
+        warnings: say what the server warns of.
     """
 
     as_json: bool = False
     stream: str | None = None
     through: int | None = None
     age_seconds: float = 0.0
+    held: Callable[[], str | None] = lambda: None
+    known: RunFacts = field(default_factory=RunFacts)
+    warnings: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """What the person at the view can do.
+
+    Args:
+        steering: what signals mean.
+        keys: the signals.
+        controls: takes interrupts and stops.
+        feed: standard input; None when it is not forwarded.
+    """
+
+    steering: Steering
+    keys: KeySource
+    controls: Controls
+    feed: InputFeed | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +87,7 @@ class View:
         subscription: an accepted one.
         resume: makes the next subscription after a lost connection, from (cursor, store id); None when nothing
             serves the run any more.
-        steering: what signals mean, and the keys they arrive as; None when signals end the command as usual.
-        controls: takes interrupts and stops; needed with `steering`.
-        feed: standard input; None when it is not forwarded.
-        known: what is known of the run up to the subscription's cursor.
+        seat: None when nobody steers and signals end the command as usual.
     """
 
     def __init__(
@@ -75,19 +96,16 @@ class View:
         options: ViewOptions,
         subscription: Subscription,
         resume: Callable[[int, str], Subscription | None],
-        steering: tuple[Steering, KeySource, Controls] | None = None,
-        feed: InputFeed | None = None,
-        known: RunFacts | None = None,
+        seat: Seat | None = None,
     ) -> None:
-        self.facts = known or RunFacts()
+        self.facts = options.known
         self.cursor = 0
         """The last sequence shown."""
         self._screen = screen
         self._options = options
         self._subscription = subscription
         self._resume = resume
-        self._steering = steering
-        self._feed = feed
+        self._seat = seat
         self._store_id = ""
         self.output_bytes = 0
         self._events = 0
@@ -110,10 +128,11 @@ class View:
                 return None
             self._tick()
             ready = self._wait()
-            if self._steering is not None and (leaving := self._steer(ready)) is not None:
-                return leaving
-            if self._feed is not None and self._feed.wait_on() in ready:
-                self._take_input(self._feed)
+            if self._seat is not None:
+                if (leaving := self._steer(self._seat, ready)) is not None:
+                    return leaving
+                if self._seat.feed is not None and self._seat.feed.wait_on() in ready:
+                    self._take_input(self._seat.feed)
 
     def _complete(self) -> bool:
         through = self._options.through
@@ -128,27 +147,24 @@ class View:
             poller.register(descriptor, select.POLLOUT)
         if not held:
             poller.register(self._subscription.fileno(), select.POLLIN)
-        if self._steering is not None:
-            _, keys, controls = self._steering
-            for descriptor in (keys.fileno(), *controls.wait_on()):
+        if self._seat is not None:
+            for descriptor in (self._seat.keys.fileno(), *self._seat.controls.wait_on()):
                 poller.register(descriptor, select.POLLIN)
-        if self._feed is not None and (source := self._feed.wait_on()) is not None:
-            poller.register(source, select.POLLIN)
+            if self._seat.feed is not None and (source := self._seat.feed.wait_on()) is not None:
+                poller.register(source, select.POLLIN)
         return {descriptor for descriptor, _ in poller.poll(TICK_SECONDS * 1000)}
 
-    def _steer(self, ready: set[int]) -> Leaving | None:
-        assert self._steering is not None
-        steering, keys, controls = self._steering
-        for descriptor in controls.wait_on():
-            if descriptor in ready and (sentence := controls.receive(descriptor)) is not None:
+    def _steer(self, seat: Seat, ready: set[int]) -> Leaving | None:
+        for descriptor in seat.controls.wait_on():
+            if descriptor in ready and (sentence := seat.controls.receive(descriptor)) is not None:
                 self._screen.say(sentence)
-        for key in keys.take() if keys.fileno() in ready else []:
+        for key in seat.keys.take() if seat.keys.fileno() in ready else []:
             trouble = None
-            match act := steering.receive(key, time.monotonic()):
+            match act := seat.steering.receive(key, time.monotonic()):
                 case Act.INTERRUPT:
-                    trouble = controls.interrupt()
+                    trouble = seat.controls.interrupt()
                 case Act.STOP:
-                    trouble = controls.stop()
+                    trouble = seat.controls.stop()
                 case _:
                     return Leaving(act)
             if trouble is not None:
@@ -182,7 +198,7 @@ class View:
                 if self._fresh(head.sequence):
                     self._screen.show("stdout", bytes(event) + b"\n")
                     if head.type != "subprocess_output":
-                        self.facts = fold(self.facts, decode_event(event))
+                        self._learn(decode_event(event))
             through = lines.through_sequence
         else:
             batch = read_batch(line)
@@ -209,7 +225,10 @@ class View:
             if not self._fresh(event.sequence):
                 continue
             if isinstance(event, RunEvent):
-                self.facts = fold(self.facts, event)
+                if run:
+                    self._write(stream, run)
+                    run = []
+                self._learn(event)
                 continue
             if self._options.stream not in (None, event.stream):
                 continue
@@ -220,6 +239,12 @@ class View:
             run.append(event.data)
         if run:
             self._write(stream, run)
+
+    def _learn(self, event: RunEvent) -> None:
+        self.facts = fold(self.facts, event)
+        if self._options.warnings and event.type == "framework_warning" and event.diagnostic is not None:
+            said = (event.diagnostic.summary, event.diagnostic.detail, event.diagnostic.hint)
+            self._screen.say(" ".join(part for part in said if part))
 
     def _write(self, stream: str, pieces: list[bytes]) -> None:
         data = b"".join(pieces)
@@ -242,4 +267,6 @@ class View:
         if now - self._started < FIRST_STATUS_SECONDS or now - self._typed_at < QUIET_AFTER_INPUT_SECONDS:
             return
         elapsed = self._options.age_seconds + now - self._started
-        self._screen.tick(Facts(self.facts.status, elapsed, self.output_bytes, rate))
+        held = self._options.held()
+        state = f"{self.facts.status}, held: {plain(held)}" if held else self.facts.status
+        self._screen.tick(Facts(state, elapsed, self.output_bytes, rate))

@@ -2,6 +2,7 @@
 
 import os
 import select
+import signal
 import sys
 import time
 
@@ -66,7 +67,9 @@ class ServerStart:
             self._request = -1
             report = self._wait_for_report()
         except BaseException:
-            self.abandon()
+            if self._pid > 0:
+                os.kill(self._pid, signal.SIGTERM)
+                self._see_off()
             raise
         if isinstance(report, StartFailed):
             self._see_off()
@@ -75,17 +78,15 @@ class ServerStart:
         return report.record
 
     def abandon(self) -> None:
-        """End the server before it has reported: nothing was asked of it yet."""
+        """End the server before anything is asked of it."""
         self._close()
         if self._pid > 0:
-            import signal
-
             os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
             self._pid = -1
 
     def _see_off(self) -> None:
-        """The start failed and the server is leaving: wait for it, so that nothing of it is left."""
+        """The server is leaving: wait for it to undo what it made; end it when that takes too long."""
         descriptor = os.pidfd_open(self._pid)
         poller = select.poll()
         poller.register(descriptor, select.POLLIN)
@@ -144,8 +145,6 @@ def _environment(run_id: str) -> dict[str, str]:
 
 
 def _spawn(arguments: tuple[str, ...], env: dict[str, str], stdin: int, stdout: int, stderr: int) -> int:
-    import signal
-
     # posix_spawn cannot close what others left open for us, and a detached server must not keep it.
     with os.scandir("/proc/self/fd") as entries:
         names = [entry.name for entry in entries]
