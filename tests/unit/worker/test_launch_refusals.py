@@ -1,0 +1,39 @@
+"""The relay's command line, and what is said when it cannot be started."""
+
+import errno
+import os
+
+import pytest
+
+from hopline.errors import HoplineError, Refused, Unavailable
+from hopline.worker.launch import explained, relay_command
+
+
+def test_the_relay_is_isolated_from_the_workers_python() -> None:
+    command = relay_command(["prog", "--version"], sideband=False)
+    assert command[1:4] == ["-I", "-S", "-c"]
+    assert command[-5:] == ["--patient", "--no-sideband", "--", "prog", "--version"]
+    assert "--no-sideband" not in relay_command(["prog"], sideband=True)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "said"),
+    [
+        (errno.EAGAIN, Unavailable, "cannot start a process"),
+        (errno.EMFILE, Unavailable, "cannot start a process"),
+        (errno.ENFILE, Unavailable, "cannot start a process"),
+        (errno.ENOMEM, Unavailable, "cannot start a process"),
+        (errno.E2BIG, Refused, "too long"),
+        (errno.ENOENT, Unavailable, "cannot start bwrap"),
+    ],
+)
+def test_what_kept_a_launcher_from_starting_is_one_sentence(number: int, kind: type[HoplineError], said: str) -> None:
+    refusal = explained(OSError(number, os.strerror(number), "bwrap"), "bwrap", "/tmp")
+    assert type(refusal) is kind and said in str(refusal)
+
+
+def test_a_folder_that_is_not_there_is_named() -> None:
+    error = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/gone")
+    assert str(explained(error, "python", "/gone")) == (
+        "cannot enter /gone: No such file or directory; start the run in a folder that is there."
+    )
