@@ -1,10 +1,16 @@
 """Every benchmark, in the order in which they run and are shown."""
 
-from benchmarks import interrupts, path, relay
+from benchmarks import attach, durable, interrupts, latency, memory, path, relay, replay, startup
 from benchmarks.harness import Benchmark
 
 BENCHMARKS: list[Benchmark] = [
     *relay.BENCHMARKS,
     *interrupts.BENCHMARKS,
     *path.BENCHMARKS,
+    *latency.BENCHMARKS,
+    *replay.BENCHMARKS,
+    *durable.BENCHMARKS,
+    *attach.BENCHMARKS,
+    *startup.BENCHMARKS,
+    *memory.BENCHMARKS,
 ]

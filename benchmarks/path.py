@@ -35,7 +35,7 @@ def ours(context: Context, command: list[str], total: int, per: int = 1_000_000)
         raise RuntimeError(f"the run ended as {ended.status}")
     if (kept := product.output_bytes(record)) != total:
         raise RuntimeError(f"the journal holds {kept} of {total} bytes")
-    shutil.rmtree(Path(record.journal).parent)
+    product.forget(record)
     own, children = server.own_cpu_seconds, server.children_cpu_seconds
     note = f"CPU s/GB: run server {own / total * GB:.2f}, relay and worker {children / total * GB:.2f}"
     return sample(total, seconds, own + children, per=per, note=note)

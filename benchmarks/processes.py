@@ -169,6 +169,14 @@ class Stage:
         self._children.pop(pid, None)
 
 
+def wait_orphans(seconds: float) -> None:
+    """Reap what our children left behind as it ends, until nothing is left or the time is over. No child may live."""
+    with contextlib.suppress(TookTooLong, ChildProcessError):
+        for _ in until(seconds):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                continue
+
+
 def end_orphans() -> list[str]:
     """End and reap whatever is still our child, deepest last, a few times over. Returns the names of what lived."""
     names: list[str] = []

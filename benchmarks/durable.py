@@ -1,0 +1,87 @@
+"""Durable appends at a fixed rate: from the moment an event is due to its publication, beside fdatasync alone."""
+
+import os
+import threading
+import time
+
+from benchmarks.context import Context
+from benchmarks.harness import OURS, Bar, Benchmark, Row, Sample, Side, interleave, percentile
+from benchmarks.stored import small_event, wait_room
+from hopline.journal import Journal, JournalOptions
+
+RATE = 20_000
+SECONDS = 4.0
+EVENT_BYTES = 300
+TICK_SECONDS = 0.001
+BURST = int(RATE * TICK_SECONDS)
+"""Events that are due at each tick."""
+
+
+def ours(context: Context, seconds: float) -> Sample:
+    """p99 in milliseconds from due to published, open loop: lateness of the offering thread counts too."""
+    published: list[tuple[int, float]] = []
+    with context.room("durable") as room:
+        journal: Journal
+        ready = threading.Event()
+
+        def on_commit() -> None:
+            ready.wait(10)
+            published.append((journal.committed_sequence, time.monotonic()))
+
+        journal = Journal.create(room / "journal", "durable", JournalOptions(durability="full"), on_commit)
+        ready.set()
+        line = small_event("durable", EVENT_BYTES)
+        total = int(RATE * seconds)
+        started = time.monotonic()
+        due = [started + number // BURST * TICK_SECONDS for number in range(total)]
+        for first in range(0, total, BURST):
+            time.sleep(max(0.0, due[first] - time.monotonic()))
+            for sequence in range(first + 1, min(first + BURST, total) + 1):
+                journal.append(line(sequence), kind="output")
+            if not journal.room():
+                wait_room(journal)
+        journal.close(30)
+        if journal.committed_sequence != total:
+            raise RuntimeError(f"{journal.committed_sequence} of {total} events were committed")
+    waits: list[float] = []
+    at = 0
+    for sequence, moment in published:
+        waits += [(moment - each) * 1000 for each in due[at:sequence]]
+        at = max(at, sequence)
+    return _sample(waits, f"{len(published):,} commits for {len(waits):,} events")
+
+
+def fdatasync(context: Context, seconds: float) -> Sample:
+    """p99 in milliseconds of fdatasync after appending one tick's worth of bytes, one after the other."""
+    data = b"x" * (BURST * EVENT_BYTES)
+    waits: list[float] = []
+    with context.room("fdatasync") as room:
+        file = os.open(room / "file", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            os.write(file, data)
+            started = time.monotonic()
+            os.fdatasync(file)
+            waits.append((time.monotonic() - started) * 1000)
+        os.close(file)
+    return _sample(waits, f"{len(waits):,} calls after {len(data):,} bytes each")
+
+
+def _sample(waits: list[float], note: str) -> Sample:
+    ranks = ", ".join(f"p{rank} {percentile(waits, rank / 100):.2f}" for rank in (50, 90, 99))
+    return Sample(percentile(waits, 0.99), note=f"{ranks} ms; {note}")
+
+
+def measure(context: Context) -> list[Row]:
+    """Three repetitions in turns; both sides are judged by their p99."""
+    seconds = SECONDS * max(context.scale, 0.25)
+    samples = interleave(
+        {OURS: lambda: ours(context, seconds), "fdatasync": lambda: fdatasync(context, seconds / 2)}, 3
+    )
+    mine, theirs = (Side(name, "ms", tuple(samples[name])) for name in (OURS, "fdatasync"))
+    return [
+        Row("durable", "durable append of 300 B events at 20,000/s, p99 to publication", mine, theirs, Bar("<", 10))
+    ]
+
+
+BENCHMARKS = [Benchmark("durable", "durable appends at 20,000 events/s, beside fdatasync alone", measure)]
