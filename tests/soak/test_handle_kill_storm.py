@@ -1,19 +1,12 @@
 """The long form of tests/e2e/test_handle_random_kills.py and of the tail test."""
 
 import random
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "e2e"))
-
 from generation_rig import generation, run
 from kill_storm import storm
 
 from hopline.wire.worker.messages import WorkerExited
-
-pytestmark = pytest.mark.soak
 
 
 @pytest.mark.timeout(600)
