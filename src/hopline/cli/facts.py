@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from hopline.cli.rendering import plain, plural, signal_name
+from hopline.cli.statuses import SIGNALLED
 from hopline.wire.client.events import RunEvent, payload_of
 from hopline.wire.client.payloads import (
     Descendant,
@@ -93,7 +94,7 @@ def exit_status(facts: RunFacts) -> int:
     if worker is None:
         return 1
     if worker.signal is not None:
-        return 128 + worker.signal
+        return SIGNALLED + worker.signal
     return 1 if worker.code is None else worker.code & 0xFF
 
 

@@ -10,10 +10,10 @@ from hopline.cli import facts
 from hopline.cli.controls import Controls
 from hopline.cli.feed import InputFeed
 from hopline.cli.keys import KeySource
-from hopline.cli.main import INTERRUPTED, PIPE_CLOSED
 from hopline.cli.rendering import age, size
 from hopline.cli.screen import Screen
 from hopline.cli.sinks import SinkClosed
+from hopline.cli.statuses import FAILED, INTERRUPTED, PIPE_CLOSED, SIGNALLED
 from hopline.cli.statusline import StatusLine
 from hopline.cli.steering import Act, Steering
 from hopline.cli.view import Leaving, Seat, View, ViewOptions
@@ -77,7 +77,7 @@ def watch(record: RunRecord, how: Watch, keys: KeySource) -> int:
             return _left(record, leaving, screen)
         except Unavailable as error:
             screen.say(_lost(record, view, error))
-            return 1
+            return FAILED
     except SinkClosed:
         return PIPE_CLOSED
     finally:
@@ -144,13 +144,13 @@ def survivors(run_id: str, known: facts.RunFacts) -> Sequence[str]:
 def _left(record: RunRecord, leaving: Leaving, screen: Screen) -> int:
     match leaving.act:
         case Act.VANISH:
-            return 128 + signal.SIGHUP
+            return SIGNALLED + signal.SIGHUP
         case Act.ABANDON:
             screen.say(f"left while the run is being stopped; see what became of it: hopline show {record.id}")
             return INTERRUPTED
         case _:
             screen.say(f"detached; come back: hopline attach {record.id} · end it: hopline stop {record.id}")
-            return 128 + signal.SIGTERM if leaving.act is Act.DISMISS else 0
+            return SIGNALLED + signal.SIGTERM if leaving.act is Act.DISMISS else 0
 
 
 def _lost(record: RunRecord, view: View, error: Unavailable) -> str:

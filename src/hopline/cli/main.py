@@ -10,13 +10,8 @@ from typing import Any
 
 import click
 
+from hopline.cli.statuses import FAILED, INTERRUPTED, PIPE_CLOSED
 from hopline.errors import HoplineError
-
-INTERRUPTED = 130
-"""Exit status after Ctrl-C."""
-
-PIPE_CLOSED = 141
-"""Exit status when nobody reads our output any more: 128 + SIGPIPE."""
 
 COMMANDS = {
     "run": ("hopline.cli.run:run", "Start a run and show it live."),
@@ -109,7 +104,7 @@ def main(argv: list[str]) -> int:
         _forget_stdout()
         return PIPE_CLOSED
     except OSError as error:
-        return _fail(_told(error), 1)
+        return _fail(_told(error), FAILED)
     return status
 
 

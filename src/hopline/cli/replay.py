@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from hopline.cli.facts import RunFacts, fold_all
 from hopline.cli.live import FINISH_SECONDS, resume
-from hopline.cli.main import PIPE_CLOSED
 from hopline.cli.screen import Screen
 from hopline.cli.sinks import SinkClosed
+from hopline.cli.statuses import PIPE_CLOSED
 from hopline.cli.view import View, ViewOptions
 from hopline.client import Connection, Subscription, dial
 from hopline.client.history import bearings, last_lines
