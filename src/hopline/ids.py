@@ -1,6 +1,6 @@
 """Identifiers. A NewType each, so that one is never passed where another is due."""
 
-import secrets
+import os
 from typing import NewType
 
 RunId = NewType("RunId", str)
@@ -12,9 +12,9 @@ StoreId = NewType("StoreId", str)
 
 def new_run_id() -> RunId:
     """A fresh run id."""
-    return RunId(secrets.token_hex(6))
+    return RunId(os.urandom(6).hex())
 
 
 def new_store_id() -> StoreId:
     """A fresh store id."""
-    return StoreId(secrets.token_hex(16))
+    return StoreId(os.urandom(16).hex())

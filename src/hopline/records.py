@@ -6,7 +6,6 @@ that server for its lifetime. Whether a run is live is asked of the lock, never 
 
 import fcntl
 import os
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,7 +69,7 @@ class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     waiting: str | None = None
     """Why the worker is held back, such as a full disk; None when it is not."""
     generation: int = 1
-    hostname: str = msgspec.field(default_factory=socket.gethostname)
+    hostname: str = msgspec.field(default_factory=lambda: os.uname().nodename)
     protocol_version: int = 1
     hopline_version: str = __version__
     version: int = 1
