@@ -93,7 +93,8 @@ def main(words: list[str]) -> int:
     seconds = time.monotonic() - started
     print(render(rows, colours=sys.stdout.isatty()), end="")
     load = before["load_average"]
-    print(f"{len(chosen)} benchmarks in {seconds:.0f} s; loads in {programs.kind}; load average before: {load:.1f}")
+    sizes = "a tenth of the sizes named" if options.quick else "full sizes"
+    print(f"{len(chosen)} benchmarks in {seconds:.0f} s, {sizes}; loads in {programs.kind}; load before: {load:.1f}")
     figures = {
         "machine": before,
         "quick": options.quick,

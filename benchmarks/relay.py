@@ -73,7 +73,7 @@ def through(context: Context, middle: Sequence[str], load: Load, *, relay: bool)
     return Sample(total / counted["seconds"] / 1e6, middle_end.own_cpu_seconds / total * GB, note)
 
 
-def measure(context: Context, load: Load, repeats: int = 3) -> list[Row]:
+def measure(context: Context, load: Load, repeats: int = 5) -> list[Row]:
     """Ours beside the oracle, with `cat` as the ceiling."""
     ours, oracle = relay_argv(context, OURS), relay_argv(context, ORACLE)
     samples = interleave(
