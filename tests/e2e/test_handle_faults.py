@@ -6,7 +6,7 @@ import time
 
 import psutil
 import pytest
-from generation_rig import PYTHON, generation, run, scripted_relay, subreaper, zombies
+from generation_rig import PYTHON, generation, open_descriptors, run, scripted_relay, subreaper, zombies
 
 from hopline.wire.worker.messages import WorkerExited, WorkerSignaled
 from hopline.worker import ladder
@@ -227,3 +227,71 @@ def test_what_a_killed_relay_had_written_is_still_told() -> None:
             assert witness.stdout.startswith(b"x")
 
     run(test())
+
+
+@pytest.mark.parametrize(
+    ("script", "outcome", "clean", "status"),
+    [
+        ("close()", None, False, 0),
+        ("close()\nsay('worker_exited', code=0)\nos._exit(3)", WorkerExited(code=0), True, 3),
+        ("say('worker_exited', code=0)", WorkerExited(code=0), False, 0),
+        ("hear()\nsay('shutdown_started')\nclose()", None, False, 0),
+        ("close()\nsay('worker_exited', code=9)\nos.kill(os.getpid(), 9)", WorkerExited(code=9), True, -9),
+    ],
+    ids=["closures only", "relay fails", "outcome only", "acceptance only", "relay killed"],
+)
+def test_no_observation_stands_for_another(script: str, outcome: WorkerExited | None, clean: bool, status: int) -> None:
+    """WW-SEPARATE-FACTS"""
+
+    async def test() -> None:
+        async with generation(relay=scripted_relay("say('worker_started', pid=1)\n" + script)) as (handle, witness):
+            if "hear" in script:
+                handle.retire(1)
+            retirement = await handle.wait()
+            assert witness.outcomes == [outcome] and retirement.outcome == outcome
+            assert (retirement.clean, retirement.launcher_status) == (clean, status)
+            assert (retirement.fault is None) == (outcome is not None)
+
+    run(test())
+
+
+def test_a_receipt_that_comes_too_late_touches_nobody_else() -> None:
+    """WW-OLD-GENERATION: neither a later interrupt, nor a generation with the same numbers."""
+    script = (
+        "say('worker_started', pid=1)\nfirst = hear()\nsecond = hear()\n"
+        "say('interrupt_result', request_id=first['request_id'])\ntime.sleep(0.2)\n"
+        "say('interrupt_result', request_id=second['request_id'], error='no')\nhear()\n"
+    )
+
+    async def test() -> None:
+        async with generation(relay=scripted_relay(script)) as (late, _):
+            assert (await late.interrupt(0.05)).error == "no receipt within 0.05 s"
+            async with generation("sleep", "60") as (other, _):
+                second, delivered = await asyncio.gather(late.interrupt(), other.interrupt())
+                assert (second.delivered, second.error) == (False, "no")
+                assert delivered.delivered
+
+    run(test())
+
+
+def test_the_result_comes_only_when_everything_of_the_generation_is_over() -> None:
+    """WW-REPLACEMENT: launcher reaped, pipes closed, cleanup known."""
+
+    async def test() -> None:
+        async with subreaper():
+            for runner in ("direct", "bwrap"):
+                await _one_short_life(runner)
+                before = open_descriptors()
+                await _one_short_life(runner)
+                assert open_descriptors() == before
+
+    run(test())
+
+
+async def _one_short_life(runner: str) -> None:
+    async with generation("sh", "-c", "echo x; exec sleep 60", runner=runner) as (handle, witness):
+        await witness.until(lambda: witness.stdout)
+        handle.retire(0)
+        retirement = await handle.wait()
+        assert psutil.Process().children() == []
+        assert retirement.descendants.state == "gone"

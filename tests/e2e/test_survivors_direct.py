@@ -78,6 +78,16 @@ def test_the_server_of_another_run_and_what_it_started_are_no_survivors(other_ru
     run(test())
 
 
+def test_what_a_nested_run_left_behind_is_that_runs_own(other_run: str) -> None:
+    async def test() -> None:
+        nested = f"HOPLINE_RUN={other_run} setsid sleep 60 & sleep 0.2"
+        async with subreaper(), generation("sh", "-c", nested) as (handle, _):
+            assert (await handle.wait()).descendants.state == "gone"
+            assert [survivor.name for survivor in survivors.find(other_run).processes] == ["sleep"]
+
+    run(test())
+
+
 def test_a_worker_of_another_run_is_no_survivor(other_run: str) -> None:
     async def test() -> None:
         async with generation("sleep", "60", run_id=other_run) as (_, witness), generation("true") as (handle, _):

@@ -13,12 +13,13 @@ from typing import Any
 
 import psutil
 
+from hopline.ids import new_run_id
 from hopline.wire.worker.messages import SemanticEvent, WorkerExited, WorkerSignaled
 from hopline.wire.worker.output import OutputChunk
 from hopline.worker import survivors
 from hopline.worker.handle import WorkerHandle, WorkerLaunch
 
-RUN_ID = "0123456789ab"
+RUN_ID = new_run_id()
 PYTHON = [sys.executable, "-S", "-E", "-c"]
 
 

@@ -88,7 +88,10 @@ class InterruptReceipt:
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """The one result of a generation: its launcher was reaped, its pipes are closed, its cleanup is known."""
+    """The one result of a generation: its launcher was reaped, its pipes are closed, its cleanup is known.
+
+    Each field is its own observation, and none is concluded from another (WW-SEPARATE-FACTS).
+    """
 
     outcome: WorkerExited | WorkerSignaled | None
     """As the relay told it; None when it could not."""

@@ -140,7 +140,7 @@ class WorkerHandle:
         self._lift()
 
     async def wait(self) -> Retirement:
-        """The one result, once the launcher was reaped, IO is joined and the cleanup is known. Any number may wait."""
+        """The one result, for any number of callers: launcher reaped, IO ended, cleanup known (WW-REPLACEMENT)."""
         return await asyncio.shield(self._life)
 
     def _receive(self, data: bytes) -> None:

@@ -2,7 +2,7 @@
 
 A run server makes itself the subreaper of its descendants, so that orphans of the run become its children; and every
 process of the run carries HOPLINE_RUN=<id> in the environment it was started with. Only when both looks find nothing
-are the descendants called gone. A subtree that carries another HOPLINE_SERVER belongs to that other run.
+are the descendants called gone. A subtree that carries another HOPLINE_SERVER or HOPLINE_RUN is another run's.
 """
 
 import asyncio
@@ -205,13 +205,18 @@ def _of_run(run_id: str, seen: dict[int, Process], *, adopted: bool) -> list[Pro
     marker = run_id.encode()
     me = os.getpid()
     environments = {pid: processes.environment(pid) or {} for pid in seen if pid != me}
-    foreign = {pid for pid, variables in environments.items() if variables.get(b"HOPLINE_SERVER", marker) != marker}
+    foreign = {pid for pid, variables in environments.items() if _of_another(variables, marker)}
     excluded = _subtrees(foreign, children) | {me}
     roots = {pid for pid, variables in environments.items() if variables.get(b"HOPLINE_RUN") == marker}
     if adopted:
         roots.update(children.get(me, ()))
     roots -= _own_children
     return [seen[pid] for pid in _subtrees(roots, children) - excluded - _own_children if not seen[pid].ended]
+
+
+def _of_another(variables: dict[bytes, bytes], run_id: bytes) -> bool:
+    """Whether a process serves, or is of, a run that a worker of this one started: its own server reports it."""
+    return any(variables.get(name, b"") not in (b"", run_id) for name in (b"HOPLINE_SERVER", b"HOPLINE_RUN"))
 
 
 def _subtrees(roots: Iterable[int], children: dict[int, list[int]]) -> set[int]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 from typing import Any
 
 import pytest
@@ -126,3 +127,23 @@ def test_an_aborted_writer_takes_and_gives_nothing() -> None:
 )
 def test_grace_is_rounded_up_to_whole_milliseconds(deadline: float, now: float, millis: int) -> None:
     assert grace_millis(deadline, now) == millis
+
+
+def test_frames_are_never_mixed_however_they_are_written() -> None:
+    """WW-ONE-WRITER: commands of every kind come in between the pieces of others."""
+    chance = random.Random(7)
+    writer = CommandWriter()
+    data = b""
+    sent = 0
+    for number in range(200):
+        writer.push(Stdin(data="x" * chance.randrange(50), request_id=number))
+        if number % 7 == 0:
+            writer.push_urgent(Interrupt(request_id=number))
+            sent += 1
+        data += write(writer, chance.randrange(60))
+    writer.push(StdinClose())
+    while written := write(writer, 11):
+        data += written
+    kinds = [json.loads(line)["kind"] for line in data.splitlines()]
+    assert kinds.count("stdin") == 200 and kinds.count("interrupt") == sent
+    assert kinds[-1] == "stdin_close"

@@ -98,6 +98,8 @@ def test_an_event_is_accepted_only_where_its_state_allows_it(state: str, kind: s
 
 
 def test_every_order_of_the_closures_is_a_clean_end() -> None:
+    """WW-CLEAN-EOF"""
+
     for order in permutations(CLOSURES):
         controller = Controller(sideband=False)
         hear(controller, STARTED, *order, WorkerExited(code=3))

@@ -1,7 +1,7 @@
 """Commands on their way to the relay: one ordered writer, whose frames are made only when they are written.
 
 Interrupts and the shutdown overtake input that has not begun to leave; nothing ever cuts into a frame that has
-(docs/wire/worker.md, "Single writer").
+(docs/wire/worker.md, "The controller": WW-ONE-WRITER, WW-GRACE-SERIALISED).
 """
 
 import math
@@ -63,7 +63,7 @@ class CommandWriter:
     def force(self, now: float) -> None:
         """Retire at once: what is not begun is dropped and a shutdown without grace is the last frame.
 
-        If a frame is half out, the transport ends there instead: nothing may follow it.
+        If a frame is half out, the transport ends there instead: nothing may follow it (WW-ABORTED-FRAME).
         """
         if self.aborted:
             return

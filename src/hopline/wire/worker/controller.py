@@ -2,7 +2,7 @@
 
 Bytes of the relay go in with `receive`, what they mean comes out as values, in order; commands go in with `send_*`,
 and their bytes are written from `writer`. Nothing a relay or a worker sends ever raises: the first violation comes
-out as a `Fault`, after which the generation must be retired by force (docs/wire/worker.md, "Server side").
+out as a `Fault`, after which the generation must be retired by force (docs/wire/worker.md, "The controller").
 """
 
 from collections.abc import Callable
@@ -59,7 +59,7 @@ _NotRaw = (
 
 
 class Controller:
-    """One generation's wire, server side.
+    """One generation's wire, server side; a receipt that comes late stays with it (WW-OLD-GENERATION).
 
     Args:
         sideband: whether the worker has one; without it any semantic event is a violation.

@@ -1,8 +1,8 @@
 """Raw output for people and for the record: frames in, chunks out that give back every byte the worker wrote.
 
 The relay never joins a scalar split over two frames; that is done here, one joiner per stream and generation
-(docs/wire/worker.md, "Raw output"). A text frame's JSON string is already escaped and already checked by the strict
-decoder, so its bytes are spliced into the chunk instead of being encoded again.
+(docs/wire/worker.md, "The controller": WW-UTF8-JOIN). A text frame's JSON string is already escaped and already
+checked by the strict decoder, so its bytes are spliced into the chunk instead of being encoded again.
 """
 
 import binascii

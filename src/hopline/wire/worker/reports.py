@@ -53,7 +53,7 @@ class StreamEnded:
     """The relay's event stream ended, the last thing of a generation."""
 
     clean: bool
-    """After every closure and the outcome, at the end of a line."""
+    """After every closure and the outcome, at the end of a line (WW-CLEAN-EOF)."""
 
 
 Report = (
