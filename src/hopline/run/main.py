@@ -38,7 +38,10 @@ log = logging.getLogger(__name__)
 
 
 def main(argv: list[str]) -> int:
-    """Serve one run. Returns 0 when it was served to its end, 1 when it was not; the report has said more by then."""
+    """Serve one run. Returns 1 when it could not be served; the report or server.log has said more by then.
+
+    The process ends here with 0 when the run was served to its end.
+    """
     signal.signal(signal.SIGHUP, lambda *_: None)  # not SIG_IGN, which the worker would inherit
     places: RunPlaces | None = None
     try:
@@ -64,7 +67,8 @@ def main(argv: list[str]) -> int:
         if places is not None:
             places.undo()
         return 1
-    return 0
+    logging.shutdown()
+    os._exit(0)  # nothing is left to clean up, and the lock says "live" until this process is gone
 
 
 async def _serve_run(spec: RunSpec, places: RunPlaces) -> None:
