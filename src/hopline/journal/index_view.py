@@ -25,10 +25,11 @@ class IndexView:
     def open(cls, folder: Path, identity: Identity) -> "IndexView | None":
         """The index of this store, or None when there is none that can be read as it is.
 
-        An index of an older version counts as none: only the writer migrates.
+        An index that was being made when its writer ended counts as none, and one of an older version: only a writer
+        can go on with either.
         """
         path = folder / INDEX_FILE
-        if not path.is_file():
+        if not path.is_file() or path.with_name(INDEX_FILE + "-journal").exists():
             return None
         # With a log beside it, its changes are read through the log's own index, which is not written (readonly_shm).
         # Without one nothing is to be locked, and SQLite would make both files if it were not told so (immutable).

@@ -79,7 +79,7 @@ def _open_index(folder: Path, identity: Identity, *, rebuild: bool) -> tuple[Ind
             return Index.open(folder, identity), False
         except sqlite3.Error as error:
             _log.warning("the index %s is made anew: %s", path, error)
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in ("", "-wal", "-shm", "-journal"):
         path.with_name(INDEX_FILE + suffix).unlink(missing_ok=True)
     return Index.open(folder, identity), True
 

@@ -76,7 +76,7 @@ def test_too_much_that_waits_leaves_no_room(tmp_path: Path, monkeypatch: pytest.
 
     def held(*arguments: object) -> int:
         gate.wait(10)
-        return real(*arguments)  # type: ignore[arg-type]
+        return real(*arguments)  # type: ignore[arg-type]  # passed on as they came
 
     monkeypatch.setattr(os, "pwritev", held)
     journal = Journal.create(tmp_path, RUN_ID, JournalOptions(reserve_bytes=0))
