@@ -148,6 +148,15 @@ class RelayProcess:
             self.ended = True
             self.news.notify_all()
 
+    def first_event(self) -> dict[str, Any]:
+        """Read the first line and not a byte more; the consumer stays blocked."""
+        assert self.process.stdout is not None
+        line = b""
+        while not line.endswith(b"\n"):
+            line += os.read(self.process.stdout.fileno(), 1)
+        self.lines.append((time.monotonic() - self.started_at, line[:-1]))
+        return dict(json.loads(line))
+
     def read_on(self) -> None:
         """Begin to read the relay's events."""
         self._reader.start()
@@ -174,6 +183,16 @@ class RelayProcess:
 
     def wait_for(self, kind: str, count: int = 1, where: Callable[[dict[str, Any]], bool] = bool) -> dict[str, Any]:
         """Wait for the `count`-th event of a kind that fulfils `where`, and return it."""
+
+        def found(event: dict[str, Any]) -> bool:
+            nonlocal count
+            count -= event["kind"] == kind and where(event)
+            return count == 0
+
+        return self._wait(found, kind)
+
+    def _wait(self, found: Callable[[dict[str, Any]], bool], what: str) -> dict[str, Any]:
+        """The first event, from the start, for which `found` is true; it sees each once."""
         at = 0
         deadline = time.monotonic() + PATIENCE_SECONDS
         with self.news:
@@ -181,13 +200,26 @@ class RelayProcess:
                 for _, line in self.lines[at:]:
                     at += 1
                     event = json.loads(line)
-                    if event["kind"] == kind and where(event):
-                        count -= 1
-                        if count == 0:
-                            return dict(event)
+                    if found(event):
+                        return dict(event)
                 left = deadline - time.monotonic()
                 if self.ended or left <= 0 or not self.news.wait(left):
-                    raise AssertionError(f"no {kind!r} came; lines: {[line[:200] for _, line in self.lines[-20:]]}")
+                    raise AssertionError(f"no {what!r} came; lines: {[line[:200] for _, line in self.lines[-20:]]}")
+
+    def wait_for_bytes(self, name: str, size: int) -> None:
+        """Wait until a raw stream has given `size` bytes.
+
+        The oracle may lose what is still in a pipe when its worker ends (reference, section 17), so its worker has to
+        stay until everything was seen.
+        """
+        got = 0
+
+        def enough(event: dict[str, Any]) -> bool:
+            nonlocal got
+            got += len(stream([event], name))
+            return got >= size
+
+        self._wait(enough, f"{size} bytes of {name}")
 
     def finish(self, *, close: bool = False) -> list[dict[str, Any]]:
         """Wait for the relay's end and return all its events; what stands after the last newline is in `tail`."""
@@ -216,6 +248,36 @@ class RelayProcess:
         """The relay's resident memory now."""
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what no pipe can tell, such as the state of a process."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.002)
+
+
+def process_state(pid: int) -> str:
+    """The letter in /proc, or nothing when there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return ""
+
+
+def until_blocked(pid: int) -> None:
+    """Wait until a process that writes a flood has not got anything written for a while."""
+
+    def written() -> str:
+        lines = Path(f"/proc/{pid}/io").read_text().splitlines()
+        return next(line for line in lines if line.startswith("wchar"))
+
+    before, since = written(), time.monotonic()
+    while time.monotonic() - since < 0.15:
+        time.sleep(0.01)
+        if before != (before := written()):
+            since = time.monotonic()
 
 
 def kinds(events: list[dict[str, Any]]) -> list[str]:

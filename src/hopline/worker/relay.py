@@ -6,7 +6,6 @@ imported, so that it runs while the relay gets ready to listen.
 
 import os
 import signal
-import sys
 
 from hopline.worker.relay_launch import LaunchedWorker, LaunchFailed, launch
 
@@ -21,6 +20,7 @@ def main(argv: list[str]) -> int:
     Args:
         argv: what follows `worker-relay` on the command line.
     """
+    _fill_standard_descriptors()
     options = set()
     while argv and argv[0] in ("--no-sideband", "--patient"):
         options.add(argv.pop(0))
@@ -39,7 +39,12 @@ def main(argv: list[str]) -> int:
         worker = launch(argv, sideband=sideband)
     except LaunchFailed as failed:
         failure = str(failed)
-    return _serve(worker, failure, sideband=sideband, patient="--patient" in options)
+    try:
+        return _serve(worker, failure, sideband=sideband, patient="--patient" in options)
+    except BaseException:
+        if worker is not None:  # a relay that breaks leaves no worker behind
+            worker.end()
+        raise
 
 
 def _serve(worker: LaunchedWorker | None, failure: str, *, sideband: bool, patient: bool) -> int:
@@ -50,26 +55,29 @@ def _serve(worker: LaunchedWorker | None, failure: str, *, sideband: bool, patie
     from hopline.worker.relay_loop import RelayLoop
 
     # Freeing one large block teaches the allocator to keep such blocks instead of returning their pages each time.
-    del_after_use = bytes(16 * 1024 * 1024)
-    del del_after_use
+    block = bytes(16 * 1024 * 1024)
+    del block
     gc.freeze()
     machine = RelayMachine(sideband=sideband, patient=patient)
     if worker is None:
         machine.launch_failed(failure, monotonic())
     else:
         machine.started(worker.pid)
-    try:
-        finish = RelayLoop(machine, worker).run()
-    except BaseException:
-        if worker is not None:  # a relay that breaks leaves no worker behind
-            worker.end()
-        raise
+    finish = RelayLoop(machine, worker).run()
     if finish.message:
         _complain(finish.message, finish.status)
-    sys.stderr.flush()
     os._exit(finish.status)  # nothing is left to clean up, and a generation's end waits for this process
 
 
+def _fill_standard_descriptors() -> None:
+    """Open what a careless parent closed, so that no pipe of ours takes its number."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
 def _complain(message: str, status: int) -> int:
-    sys.stderr.write(f"hopline worker-relay: {message}\n")
+    os.write(2, f"hopline worker-relay: {message}\n".encode())
     return status

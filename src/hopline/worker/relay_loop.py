@@ -152,8 +152,9 @@ class RelayLoop:
         """Do effects and writes until the machine has nothing more to do that would not block."""
         machine = self._machine
         while True:
-            for effect in machine.take_effects():
-                self._do(effect)
+            while effects := machine.take_effects():
+                for effect in effects:
+                    self._do(effect)
             if machine.retiring and not self._offered_last:
                 self._offered_last = True
                 self._stalled.clear()
