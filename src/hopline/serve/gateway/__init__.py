@@ -1,0 +1,1 @@
+"""The WebSocket gateway: loopback HTTP and WebSocket in front of runs (docs/wire/gateway.md)."""

@@ -1,0 +1,122 @@
+"""What the listing says of one run, and how busy it has been. Pure.
+
+Source: docs/wire/gateway.md, "The listing". Ours; beyond the seed.
+"""
+
+from collections import deque
+
+import msgspec
+
+from hopline.records import ENDED, RunRecord
+
+SLOT_SECONDS = 10.0
+SLOTS = 30
+"""The listing shows output over the last SLOTS x SLOT_SECONDS: five minutes."""
+
+
+class Aftermath(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run that is over has left behind, from the end of its journal."""
+
+    reason: str | None = None
+    """Why it failed or was interrupted, in its server's words."""
+    descendants: str | None = None
+    """gone, remaining or unknown; None when nobody looked."""
+    survivors: int = 0
+    """How many processes remained."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One run as the listing shows it."""
+
+    id: str
+    name: str
+    status: str
+    """As in the run's record, or `interrupted` when its server is gone and had not ended it."""
+    live: bool
+    """Whether its server lives."""
+    command: list[str]
+    cwd: str
+    runner: str
+    generation: int
+    started_at: str
+    ended_at: str | None
+    exit_code: int | None
+    signal: int | None
+    waiting: str | None
+    """What it waits for, in words; None when it does not wait."""
+    bytes: int
+    """Size of its journal."""
+    rates: list[int]
+    """Bytes recorded in each of the last slots, oldest first; empty when it is over."""
+    aftermath: Aftermath | None
+
+
+class RunsFrame(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="runs"):
+    """What has changed in the listing. One with no rows says only that the gateway is there."""
+
+    full: bool
+    """Whether `rows` are all there are: a reader forgets what it had."""
+    hostname: str
+    now: str
+    """The gateway's time, RFC 3339, so that ages do not depend on the reader's clock."""
+    rows: list[Row]
+    removed: list[str]
+    """Ids of runs that are no longer listed."""
+    unreadable: list[str]
+    """Ids of runs whose record cannot be understood."""
+    older: int
+    """How many older ended runs are kept and not listed."""
+
+
+class Activity:
+    """Bytes recorded in time slots, from a size that only grows.
+
+    Args:
+        now: monotonic seconds.
+        size: the size at that time.
+    """
+
+    def __init__(self, now: float, size: int) -> None:
+        self._size = size
+        self._began = now
+        self._slots: deque[int] = deque([0], maxlen=SLOTS)
+
+    def observe(self, now: float, size: int) -> list[int]:
+        """The size is `size` at `now`. Returns the slots, the current one last. A size that shrank counts as none."""
+        passed = int((now - self._began) // SLOT_SECONDS)
+        self._slots.extend([0] * min(passed, SLOTS))
+        self._began += passed * SLOT_SECONDS
+        self._slots[-1] += max(0, size - self._size)
+        self._size = size
+        return list(self._slots)
+
+
+def row_of(record: RunRecord, *, live: bool, size: int, rates: list[int], aftermath: Aftermath | None) -> Row:
+    """The row of a run."""
+    over = record.status in ENDED or not live
+    return Row(
+        id=record.id,
+        name=record.name,
+        status=record.status if record.status in ENDED or live else "interrupted",
+        live=live,
+        command=record.command,
+        cwd=record.cwd,
+        runner=record.runner,
+        generation=record.generation,
+        started_at=record.started_at,
+        ended_at=record.ended_at,
+        exit_code=record.exit_code,
+        signal=record.signal,
+        waiting=None if over else record.waiting,
+        bytes=size,
+        rates=[] if over else rates,
+        aftermath=aftermath if over else None,
+    )
+
+
+def changes(before: dict[str, Row], after: dict[str, Row]) -> tuple[list[Row], list[str]]:
+    """(rows that are new or differ, ids that are gone) between two states of the listing."""
+    return (
+        [row for run_id, row in after.items() if before.get(run_id) != row],
+        [run_id for run_id in before if run_id not in after],
+    )
