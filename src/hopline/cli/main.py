@@ -23,6 +23,7 @@ COMMANDS = {
     "interrupt": ("hopline.cli.control:interrupt", "Send SIGINT to the worker and say whether it was delivered."),
     "restart": ("hopline.cli.control:restart", "Retire the worker and start its command again in the same run."),
     "stop": ("hopline.cli.control:stop", "End a run and say what became of its processes."),
+    "web": ("hopline.cli.web:web", "Show every run of this machine in the browser."),
     "bridge": ("hopline.cli.bridge_command:bridge", "Copy a run's wire over stdin and stdout; for ssh."),
     "doctor": ("hopline.cli.doctor:doctor", "Look for orphans, stale sockets and broken journals."),
     "prune": ("hopline.cli.prune:prune", "Remove runs that ended long ago."),
