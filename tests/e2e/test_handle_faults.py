@@ -10,6 +10,7 @@ from generation_rig import PYTHON, generation, open_descriptors, run, scripted_r
 
 from hopline.wire.worker.messages import WorkerExited, WorkerSignaled
 from hopline.worker import ladder
+from hopline.worker.launch import Launcher
 
 OBEDIENT = (
     "\nwhile (command := hear()) and command['kind'] != 'shutdown': pass\nclose()\nsay('worker_signaled', signal=9)\n"
@@ -133,6 +134,24 @@ def test_a_launcher_that_does_not_leave_is_terminated_and_then_killed(script: st
             retirement = await handle.wait()
             assert retirement.launcher_status == status
             assert time.monotonic() - begun < 2
+            assert witness.outcomes == [None]
+
+    run(test())
+
+
+@pytest.mark.usefixtures("quick_ladder")
+def test_a_launcher_that_cannot_be_ended_is_given_up_and_nothing_is_known_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Launcher, "signal", lambda launcher, number: True)
+
+    async def test() -> None:
+        async with subreaper(), generation(relay=scripted_relay("while True: time.sleep(1)")) as (handle, witness):
+            handle.retire(0)
+            retirement = await handle.wait()
+            assert retirement.launcher_status is None
+            assert "could not be ended" in (retirement.fault or "")
+            assert retirement.descendants.state == "unknown"
             assert witness.outcomes == [None]
 
     run(test())

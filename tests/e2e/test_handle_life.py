@@ -1,6 +1,7 @@
 """A generation from launch to its one result, against the real relay."""
 
 import asyncio
+import errno
 import os
 import resource
 import signal
@@ -123,6 +124,43 @@ def test_no_descriptors_left_is_said_and_leaves_nothing(runner: str) -> None:
                 return
             finally:
                 resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+    run(test())
+
+
+def test_a_launcher_that_cannot_be_watched_is_not_left_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_pidfd(pid: int) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    async def test() -> None:
+        before = open_descriptors()
+        with monkeypatch.context() as scarce:
+            scarce.setattr(os, "pidfd_open", no_pidfd)
+            with pytest.raises(Unavailable, match="Too many open files"):
+                await WorkerHandle.launch(launch_of(["sleep", "60"]), Witness())
+        assert open_descriptors() == before
+        assert psutil.Process().children() == []
+
+    run(test())
+
+
+def test_no_thread_left_delays_the_loop_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def no_thread(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def test() -> None:
+        monkeypatch.setattr(asyncio, "to_thread", no_thread)
+        async with subreaper(), generation("true") as (handle, _):
+            assert (await handle.wait()).descendants.state == "gone"
+
+    run(test())
+
+
+def test_a_worker_that_signals_its_whole_group_does_not_reach_the_server() -> None:
+    async def test() -> None:
+        async with generation("sh", "-c", "echo up; kill 0; sleep 60") as (handle, witness):
+            await handle.wait()
+            assert len(witness.outcomes) == 1
 
     run(test())
 
