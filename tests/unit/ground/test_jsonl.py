@@ -28,6 +28,13 @@ def test_whole_lines_over_the_bound_are_refused_in_their_place() -> None:
     assert LineSplitter(2).receive(b"a\nbbb\ncc\n") == [b"a", None, b"cc"]
 
 
+def test_long_lines_are_cut_like_short_ones() -> None:
+    line = b"x" * 5000
+    splitter = LineSplitter()
+    assert splitter.receive(line + b"\n\nab\n" + line + b"\ncd") == [line, b"", b"ab", line]
+    assert splitter.receive(b"e\n") == [b"cde"]
+
+
 def test_a_bounded_splitter_holds_no_more_than_its_bound() -> None:
     splitter = LineSplitter(10)
     for _ in range(1000):
