@@ -1,11 +1,14 @@
 """`send`, `interrupt`, `restart`, `stop`: what each proves, and that it says nothing more."""
 
 import json
+import os
 import re
+import signal
+import subprocess
 import time
 from pathlib import Path
 
-from cli_rig import detached, hopline, one_sentence, shown, wait_for_output, wait_until_over
+from cli_rig import HOPLINE, detached, hopline, one_sentence, shown, wait_for_output, wait_until_over
 
 ECHO = 'while read -r line; do echo "got $line"; done; echo end'
 FLOOD = 'trap "" INT; echo up; yes'
@@ -134,6 +137,20 @@ def test_listings_tell_live_and_ended_runs_apart() -> None:
     assert told["version"] == 1
     assert [record["status"] for record in told["instances"]] == ["failed", "running"]
     assert told["unverified"] == []
+
+
+def test_a_server_that_does_not_answer_is_told_to_end_by_signal() -> None:
+    record = detached("--name", "frozen", "--", "sleep", "60")
+    os.kill(record["pid"], signal.SIGSTOP)
+    with subprocess.Popen([HOPLINE, "stop", "frozen"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as stopping:
+        assert stopping.stdout is not None
+        assert b"did not answer; it was sent SIGTERM" in stopping.stdout.readline()
+        os.kill(record["pid"], signal.SIGCONT)
+        told, complaints = stopping.communicate(timeout=30)
+        assert (stopping.returncode, complaints) == (0, b"")
+    assert told.startswith(b"server       left\n")
+    after = shown("frozen")
+    assert (after["ended"], after["live"]) == ("run_interrupted", False)
 
 
 def test_interrupting_takes_less_than_a_fifth_of_a_second() -> None:

@@ -1,16 +1,23 @@
 """Ends a worker or a run and waits for what is proven about it, fact by fact."""
 
 import math
+import os
+import select
+import signal
 import sys
 import time
 from collections.abc import Callable
 
 from hopline.cli import facts
-from hopline.client import Subscription, dial_live
+from hopline.client import Subscription, dial, dial_live
 from hopline.client.batches import read_batch
-from hopline.errors import Unavailable
-from hopline.records import RunRecord
+from hopline.client.history import bearings
+from hopline.errors import ConnectDenied, RunGone, Unavailable
+from hopline.records import RunRecord, is_live
 from hopline.wire.client.requests import CommandRestart, CommandStop
+
+ACCEPT_SECONDS = 5.0
+"""How long the server may take to accept a stop (frontend reference 10)."""
 
 PATIENCE_SECONDS = 20.0
 """How much longer than the grace an ending may take: relay, launcher and the search for descendants have theirs."""
@@ -20,7 +27,7 @@ class Follower:
     """Folds a live run's facts, skipping the output in between: a flood does not delay what it waits for."""
 
     def __init__(self, record: RunRecord, wanted: str) -> None:
-        self._subscription = Subscription(dial_live(record, wanted), tail=1)
+        self._subscription = Subscription(dial_live(record, wanted), tail=1, seconds=ACCEPT_SECONDS)
         self.facts = facts.RunFacts()
 
     def until(self, reached: Callable[[facts.RunFacts], bool], seconds: float) -> bool:
@@ -45,23 +52,52 @@ class Follower:
 
 
 def stop_and_tell(record: RunRecord, grace: float | None) -> int:
-    """Stop the run and print the four facts. Returns 0 when the run is known to have ended, 1 otherwise."""
-    follower = Follower(record, "stop")
+    """Stop the run and print the four facts. Returns 0 when the run is known to have ended, 1 otherwise.
+
+    A server that does not answer is sent SIGTERM, which ends its run too.
+    """
     try:
+        follower = Follower(record, "stop")
         with dial_live(record, "stop") as connection:
-            connection.ask(CommandStop(grace_ms=_millis(grace)))
-        _tell("stop", "accepted")
+            connection.ask(CommandStop(grace_ms=_millis(grace)), ACCEPT_SECONDS)
+    except (RunGone, ConnectDenied):
+        raise
+    except Unavailable:
+        return _stop_by_signal(record)
+    _tell("stop", "accepted")
+    try:
         whole = follower.until(lambda known: known.ended is not None, _patience(record, grace))
     finally:
         follower.close()
-    worker = follower.facts.worker
-    _tell("worker", facts.worker_sentence(worker))
-    _tell("descendants", facts.descendants_sentence(worker))
-    if worker is not None and worker.retired is not None:
-        for line in facts.survivor_lines(record.id, worker.retired.descendants):
-            sys.stdout.write(line + "\n")
+    _tell_worker(record, follower.facts)
     _tell("run", follower.facts.status if whole else "not known to have ended; look again: hopline show " + record.id)
     return 0 if whole else 1
+
+
+def _stop_by_signal(record: RunRecord) -> int:
+    """SIGTERM to a server that lives and does not answer. Returns 0 once it has left."""
+    try:
+        server = os.pidfd_open(record.pid)
+    except ProcessLookupError:
+        raise RunGone(f"run {record.id} has no server any more; look at it: hopline show {record.id}") from None
+    try:
+        if not is_live(record.id):  # asked after the descriptor was opened: while it is held, the pid is the server's
+            raise RunGone(f"run {record.id} has ended; look at it: hopline show {record.id}")
+        signal.pidfd_send_signal(server, signal.SIGTERM)
+        _tell("stop", "not accepted: the server did not answer; it was sent SIGTERM")
+        poller = select.poll()
+        poller.register(server, select.POLLIN)
+        left = bool(poller.poll(PATIENCE_SECONDS * 1000))
+    finally:
+        os.close(server)
+    if not left:
+        _tell("server", f"still there; end it: kill -9 {record.pid}")
+        return 1
+    _tell("server", "left")
+    known = facts.fold_all(facts.RunFacts(), bearings(dial(record)).events)
+    _tell_worker(record, known)
+    _tell("run", known.status)
+    return 0 if known.ended is not None else 1
 
 
 def restart_and_tell(record: RunRecord, grace: float | None) -> int:
@@ -90,6 +126,16 @@ def restart_and_tell(record: RunRecord, grace: float | None) -> int:
         return 1
     _tell("new worker", f"started, pid {new.pid} (generation {new.generation})")
     return 0
+
+
+def _tell_worker(record: RunRecord, known: facts.RunFacts) -> None:
+    """The third and the fourth fact, and who remains."""
+    worker = known.worker
+    _tell("worker", facts.worker_sentence(worker))
+    _tell("descendants", facts.descendants_sentence(worker))
+    if worker is not None and worker.retired is not None:
+        for line in facts.survivor_lines(record.id, worker.retired.descendants):
+            sys.stdout.write(line + "\n")
 
 
 def _tell(name: str, fact: str) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 
 import click
 import msgspec
@@ -34,7 +33,7 @@ def ls(every: bool, as_json: bool) -> int:
     if not shown:
         sys.stdout.write("no runs yet; start one: hopline run -- CMD\n")
         return 0
-    sys.stdout.write(text(shown, time.time(), _columns()))
+    sys.stdout.write(text(shown, _columns()))
     if hidden := len(found) - len(kept):
         from hopline.cli.rendering import plural
 
@@ -60,14 +59,11 @@ def record_line(record: RunRecord) -> str:
     return msgspec.json.encode(record).decode() + "\n"
 
 
-def text(shown: list[RunRecord], now: float, columns: int) -> str:
+def text(shown: list[RunRecord], columns: int) -> str:
     """The table, commands cut to `columns` when that is not 0."""
-    from hopline.cli.rendering import age, command, plain, table
-    from hopline.clock import parse_rfc3339
+    from hopline.cli.rendering import age, command, plain, seconds_since, table
 
-    rows = [
-        (record.id, plain(record.name), status(record), age(now - parse_rfc3339(record.started_at))) for record in shown
-    ]
+    rows = [(record.id, plain(record.name), status(record), age(seconds_since(record.started_at))) for record in shown]
     head = ("RUN", "NAME", "STATUS", "AGE", "COMMAND")
     used = sum(max(len(row[column]) for row in (*rows, head)) + 2 for column in range(4))
     width = max(10, columns - used - 1) if columns else 0

@@ -10,7 +10,7 @@ from hopline.cli import facts
 from hopline.cli.controls import Controls
 from hopline.cli.feed import InputFeed
 from hopline.cli.keys import KeySource
-from hopline.cli.rendering import age, size
+from hopline.cli.rendering import age, seconds_since, size
 from hopline.cli.screen import Screen
 from hopline.cli.sinks import SinkClosed
 from hopline.cli.statuses import FAILED, INTERRUPTED, PIPE_CLOSED, SIGNALLED
@@ -19,12 +19,11 @@ from hopline.cli.steering import Act, Steering
 from hopline.cli.view import Leaving, Seat, View, ViewOptions
 from hopline.client import Subscription, connect, dial
 from hopline.client.batches import Output
-from hopline.clock import parse_rfc3339
 from hopline.errors import HoplineError, RunGone, Unavailable
 from hopline.records import ENDED, RunRecord, is_live, read_record
 
-FINISH_SECONDS = 30.0
-"""How long a reader that takes nothing may hold a view whose run has ended."""
+LAST_WORDS_SECONDS = 1.0
+"""How long our own last words may wait for a reader."""
 
 REDIAL_SECONDS = (0.0, 0.5, 1.0, 2.0, 4.0)
 """Waits before each attempt to resume a lost subscription."""
@@ -61,7 +60,7 @@ def watch(record: RunRecord, how: Watch, keys: KeySource) -> int:
             screen,
             ViewOptions(
                 as_json=how.as_json,
-                age_seconds=max(0.0, time.time() - parse_rfc3339(record.started_at)),
+                age_seconds=seconds_since(record.started_at),
                 held=lambda: _held(record),
                 known=how.known,
                 warnings=True,
@@ -103,17 +102,16 @@ def resume(record: RunRecord, cursor: int, store_id: str) -> Subscription | None
 
 
 def _ended(record: RunRecord, view: View, screen: Screen, *, stopped_here: bool) -> int:
-    screen.finish(FINISH_SECONDS)
     known = view.facts
     if known.ended == "configuration_failed" or known.worker is None:
         screen.say(f"{known.reason or 'the worker never started'}; look at it: hopline show {record.id}")
     for sentence in survivors(record.id, known):
         screen.say(sentence)
     if os.isatty(2):
-        spent = age(time.time() - parse_rfc3339(record.started_at))
+        spent = age(seconds_since(record.started_at))
         how = facts.worker_sentence(known.worker)
         screen.say(f"run {record.id} {known.status}: {how} · {spent} · {size(view.output_bytes)}")
-    screen.finish(1.0)
+    screen.finish(LAST_WORDS_SECONDS)
     return INTERRUPTED if stopped_here else facts.exit_status(known)
 
 
@@ -123,7 +121,7 @@ def show_pieces(pieces: Iterable[Output]) -> int | None:
     try:
         for piece in pieces:
             screen.show(piece.stream, piece.data)
-            screen.finish(FINISH_SECONDS)
+            screen.finish()
     except SinkClosed:
         return PIPE_CLOSED
     finally:

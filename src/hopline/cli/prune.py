@@ -2,7 +2,6 @@
 
 import re
 import sys
-import time
 
 import click
 
@@ -27,15 +26,15 @@ def prune(older_than: str | None, keep: int | None, dry_run: bool, yes: bool, as
     """
     import msgspec
 
-    from hopline.cli.rendering import plural, size
+    from hopline.cli.rendering import plain, plural, size
     from hopline.cli.show import folder_bytes
     from hopline.records import records, run_folder
 
-    age = parse_age(older_than or ("0s" if keep is not None else DEFAULT_AGE))
+    older = parse_age(older_than or ("0s" if keep is not None else DEFAULT_AGE))
     from hopline.cli.diagnosis import marked_runs
 
     busy = marked_runs()
-    chosen = [one for one in choose(list(records()), time.time() - age, keep or 0) if one.id not in busy]
+    chosen = [one for one in choose(list(records()), older, keep or 0) if one.id not in busy]
     sizes = {record.id: folder_bytes(run_folder(record.id)) for record in chosen}
     total = f"{plural(len(chosen), 'run')}, {size(sum(sizes.values()))}"
     if chosen and not dry_run and not yes and sys.stdin.isatty() and sys.stderr.isatty():
@@ -51,28 +50,28 @@ def prune(older_than: str | None, keep: int | None, dry_run: bool, yes: bool, as
         return 0
     for record in chosen:
         if record.id in removed:
-            sys.stdout.write(f"{record.id}  {record.status:<11}  {size(sizes[record.id]):>8}  {record.name}\n")
+            sys.stdout.write(f"{record.id}  {record.status:<11}  {size(sizes[record.id]):>8}  {plain(record.name)}\n")
     freed = sum(sizes[run_id] for run_id in removed)
     verb = "would remove" if dry_run else "removed"
     sys.stdout.write(f"{verb} {plural(len(removed), 'run')}, {size(freed)}\n")
     return 0
 
 
-def choose(every: list[RunRecord], ended_before: float, keep: int) -> list[RunRecord]:
+def choose(every: list[RunRecord], older_seconds: float, keep: int) -> list[RunRecord]:
     """The runs to remove, of `every` run given oldest first.
 
     Args:
-        ended_before: seconds since the epoch; a run that ended later stays.
+        older_seconds: a run that ended less long ago stays.
         keep: this many of the newest stay.
     """
-    from hopline.clock import parse_rfc3339
+    from hopline.cli.rendering import seconds_since
     from hopline.records import is_live
 
     old = every[: max(0, len(every) - keep)]
     return [
         record
         for record in old
-        if parse_rfc3339(record.ended_at or record.started_at) <= ended_before and not is_live(record.id)
+        if seconds_since(record.ended_at or record.started_at) >= older_seconds and not is_live(record.id)
     ]
 
 

@@ -1,7 +1,10 @@
-"""Numbers, times and tables as a person reads them. Pure."""
+"""Numbers, times and tables as a person reads them."""
 
 import shlex
+import time
 from collections.abc import Iterable, Sequence
+
+from hopline.clock import parse_rfc3339
 
 _SIZE_UNITS = ("B", "kB", "MB", "GB", "TB")
 
@@ -29,6 +32,14 @@ def age(seconds: float) -> str:
     return f"{whole // 86_400}d"
 
 
+def seconds_since(moment: str) -> float:
+    """Seconds from an RFC 3339 time until now, never negative; 0 when it is no time."""
+    try:
+        return max(0.0, time.time() - parse_rfc3339(moment))
+    except ValueError:
+        return 0.0
+
+
 def plural(count: int, noun: str) -> str:
     """`1 run`, `3 runs`, `2 processes`."""
     if count == 1:
@@ -54,7 +65,7 @@ def command(argv: Sequence[str], width: int = 0) -> str:
 
 def plain(text: str) -> str:
     """`text` on one line without control characters, so that a name or a command cannot drive the terminal."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    return "".join(character if character.isprintable() else "�" for character in text)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hopline.cli.facts import RunFacts, fold_all
-from hopline.cli.live import FINISH_SECONDS, resume
+from hopline.cli.live import resume
 from hopline.cli.screen import Screen
 from hopline.cli.sinks import SinkClosed
 from hopline.cli.statuses import PIPE_CLOSED
@@ -49,7 +49,7 @@ def replay(record: RunRecord, connection: Connection, what: Replay) -> int:
             with dial(record) as queries:
                 for piece in last_lines(queries, here.sequence, what.tail, what.stream):
                     screen.show(piece.stream, piece.data)
-                    screen.finish(FINISH_SECONDS)
+                    screen.finish()
             after = here.sequence
         through = None if what.follow and known.ended is None else here.sequence
         if through is None or after < through:
@@ -58,7 +58,7 @@ def replay(record: RunRecord, connection: Connection, what: Replay) -> int:
             view = View(screen, options, subscription, lambda *place: resume(record, *place))
             view.cursor = after
             view.run()
-        screen.finish(FINISH_SECONDS)
+        screen.finish()
     except SinkClosed:
         return PIPE_CLOSED
     finally:

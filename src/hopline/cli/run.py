@@ -1,12 +1,35 @@
 """`hopline run`: start a run and show it live, or leave it to itself."""
 
 import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hopline.ids import new_run_id
+from hopline.ids import RunId, new_run_id
+
+if TYPE_CHECKING:
+    from hopline.client.start import ServerStart
+    from hopline.records import RunSpec
 
 RUNNERS = ("direct", "bwrap", "auto")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line says; None where it leaves it to the settings."""
+
+    name: str | None
+    cwd: str | None
+    env: tuple[str, ...]
+    detach: bool
+    runner: str | None
+    durability: str | None
+    max_journal: str | None
+    when_journal_full: str | None
+    reserve: str | None
+    as_json: bool
+    command: tuple[str, ...]
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -21,65 +44,65 @@ RUNNERS = ("direct", "bwrap", "auto")
 @click.option("--reserve", metavar="SIZE", help="Room to leave free on the journal's volume.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run's events as JSON lines instead of its output.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
-def run(
-    name: str | None,
-    cwd: str | None,
-    env: tuple[str, ...],
-    detach: bool,
-    runner: str | None,
-    durability: str | None,
-    max_journal: str | None,
-    when_journal_full: str | None,
-    reserve: str | None,
-    as_json: bool,
-    command: tuple[str, ...],
-) -> int:
+def run(**options: Any) -> int:
     """Start CMD under hopline and show it live.
 
     Every byte it writes is kept, whoever watches. Ctrl-C interrupts it, a second Ctrl-C within two seconds stops the
     run, Ctrl-\\ leaves it running and says how to come back. Exits with the status of CMD, or 128 + the signal that
     ended it.
     """
+    asked = Asked(**options)
+    if asked.detach:
+        server, spec = prepare(asked)
+        from hopline.cli.listing import record_line
+
+        sys.stdout.write(record_line(server.begin(spec)))
+        return 0
+    from hopline.cli.keys import KeySource
+
+    with KeySource() as keys:  # from here on Ctrl-C is for the worker, also while it is being started
+        server, spec = prepare(asked)
+        from hopline.cli import live
+
+        return live.watch(server.begin(spec), live.Watch(as_json=asked.as_json, starter=True), keys)
+
+
+def prepare(asked: Asked) -> "tuple[ServerStart, RunSpec]":
+    """A server that has been started, and what it is to run. Raises when that is wrong; no server is left then."""
     from hopline.client.start import start_run
 
     run_id = new_run_id()
     # The server imports while we check what it is to run; refused, it is ended before it was told anything.
     server = start_run(run_id)
     try:
-        from hopline.cli import preflight
-        from hopline.records import RunSpec
-        from hopline.settings import load_settings, parse_size
-
-        settings = load_settings()
-        worker_env = preflight.parse_env(env)
-        preflight.check_text([*command, *worker_env, *worker_env.values(), name or "", cwd or ""])
-        folder = preflight.checked_cwd(cwd)
-        preflight.check_program(command[0], folder, preflight.worker_path(worker_env))
-        spec = RunSpec(
-            id=run_id,
-            name=preflight.checked_name(name, command[0]),
-            command=list(command),
-            cwd=folder,
-            env=worker_env,
-            runner=runner or settings.runner,
-            durability=durability or settings.durability,
-            journal_reserve=settings.journal_reserve if reserve is None else parse_size(reserve),
-            max_journal=settings.max_journal if max_journal is None else parse_size(max_journal),
-            when_journal_full=when_journal_full or settings.when_journal_full,
-            stop_grace_seconds=settings.stop_grace_seconds,
-            attached=not detach,
-        )
-        if not detach:
-            from hopline.cli import live
-            from hopline.cli.keys import KeySource
+        return server, specification(asked, run_id)
     except BaseException:
         server.abandon()
         raise
-    if not detach:
-        with KeySource() as keys:  # from here on Ctrl-C is for the worker, also while it is being started
-            return live.watch(server.begin(spec), live.Watch(as_json=as_json, starter=True), keys)
-    record = server.begin(spec)
-    from hopline.cli.listing import record_line
 
-    sys.stdout.write(record_line(record))
-    return 0
+
+def specification(asked: Asked, run_id: RunId) -> "RunSpec":
+    """What is asked for, checked. Raises Unavailable and UsageError."""
+    from hopline.cli import preflight
+    from hopline.records import RunSpec
+    from hopline.settings import load_settings, parse_size
+
+    settings = load_settings()
+    env = preflight.parse_env(asked.env)
+    preflight.check_text([*asked.command, *env, *env.values(), asked.name or "", asked.cwd or ""])
+    folder = preflight.checked_cwd(asked.cwd)
+    preflight.check_program(asked.command[0], folder, preflight.worker_path(env))
+    return RunSpec(
+        id=run_id,
+        name=preflight.checked_name(asked.name, asked.command[0]),
+        command=list(asked.command),
+        cwd=folder,
+        env=env,
+        runner=asked.runner or settings.runner,
+        durability=asked.durability or settings.durability,
+        journal_reserve=settings.journal_reserve if asked.reserve is None else parse_size(asked.reserve),
+        max_journal=settings.max_journal if asked.max_journal is None else parse_size(asked.max_journal),
+        when_journal_full=asked.when_journal_full or settings.when_journal_full,
+        stop_grace_seconds=settings.stop_grace_seconds,
+        attached=not asked.detach,
+    )

@@ -54,8 +54,13 @@ class Screen:
         self._out.flush()
         self._err.flush()
 
-    def finish(self, seconds: float) -> None:
-        """Clear the status line and wait up to `seconds` for a reader that still takes something. Raises SinkClosed."""
+    def echoed(self) -> None:
+        """The terminal has just shown a key such as ^C where the cursor is."""
+        if os.isatty(0) and self._terminals:
+            self._at_line_start = False
+
+    def finish(self, seconds: float | None = None) -> None:
+        """Clear the status line and wait, at most `seconds` if given, until all is written. Raises SinkClosed."""
         self._clear()
         self._out.drain(seconds)
         self._err.drain(seconds)

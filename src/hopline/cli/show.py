@@ -1,7 +1,6 @@
 """`hopline show`: everything that is known of one run, and what that rests on."""
 
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -10,10 +9,9 @@ import msgspec
 from hopline.cli import facts
 from hopline.cli.listing import as_shown, status
 from hopline.cli.places import found, json_option, run_argument
-from hopline.cli.rendering import age, command, plain, size
+from hopline.cli.rendering import age, command, plain, seconds_since, size
 from hopline.client import dial
 from hopline.client.history import bearings
-from hopline.clock import parse_rfc3339
 from hopline.errors import HoplineError
 from hopline.records import RunRecord, is_live
 
@@ -46,7 +44,7 @@ def show(run: str, as_json: bool) -> int:
     For a run whose server was killed: up to which event it is recorded.
     """
     findings = find(found(run))
-    sys.stdout.write(msgspec.json.encode(findings).decode() + "\n" if as_json else text(findings, time.time()))
+    sys.stdout.write(msgspec.json.encode(findings).decode() + "\n" if as_json else text(findings))
     return 0
 
 
@@ -72,10 +70,10 @@ def find(record: RunRecord) -> Findings:
     )
 
 
-def text(findings: Findings, now: float) -> str:
+def text(findings: Findings) -> str:
     """The findings for a person, a line a fact."""
     record, worker = findings.instance, findings.worker
-    started = parse_rfc3339(record.started_at)
+    since = seconds_since(record.started_at)
     events = "?" if findings.last_sequence is None else str(findings.last_sequence)
     rows = [
         ("run", f"{record.id} ({plain(record.name)})"),
@@ -83,10 +81,10 @@ def text(findings: Findings, now: float) -> str:
         ("command", command(record.command)),
         ("cwd", plain(record.cwd)),
         ("server", f"pid {record.pid} on {plain(record.hostname)}" if findings.live else "none"),
-        ("started", f"{record.started_at} ({age(now - started)} ago)"),
+        ("started", f"{record.started_at} ({age(since)} ago)"),
     ]
     if record.ended_at is not None:
-        rows.append(("ended", f"{record.ended_at} (after {age(parse_rfc3339(record.ended_at) - started)})"))
+        rows.append(("ended", f"{record.ended_at} (after {age(since - seconds_since(record.ended_at))})"))
     rows.append(("worker", facts.worker_sentence(worker) + _about(worker)))
     if worker is not None:
         rows.append(("descendants", facts.descendants_sentence(worker)))

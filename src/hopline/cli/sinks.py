@@ -68,12 +68,12 @@ class Sink:
                 raise
             self._waiting = self._waiting[written:]
 
-    def drain(self, seconds: float) -> None:
-        """Wait up to `seconds` for everything held to go; what does not is dropped. Raises SinkClosed."""
+    def drain(self, seconds: float | None = None) -> None:
+        """Wait for everything held to go, for ever or at most `seconds`, then drop it. Raises SinkClosed."""
         poller = select.poll()
         poller.register(self.fileno(), select.POLLOUT)
         while self._waiting:
-            if not poller.poll(seconds * 1000):
+            if not poller.poll(None if seconds is None else seconds * 1000):
                 self._waiting = memoryview(b"")
             self.flush()
 

@@ -115,7 +115,7 @@ class View:
         self._typed_at = -QUIET_AFTER_INPUT_SECONDS
 
     def run(self) -> Leaving | None:
-        """Show until the run ends or `through` is reached (None), or a key ends the view.
+        """Show until the run ends or `through` is reached and all is written (None), or a key ends the view.
 
         Raises SinkClosed when nobody reads the output, Unavailable when the run's server is lost.
         """
@@ -124,7 +124,7 @@ class View:
             self._screen.flush()
             if not self._screen.wait_on():
                 self._advance(self._subscription.fileno() in ready)
-            if self._complete():
+            if self._complete() and not self._screen.wait_on():
                 return None
             self._tick()
             ready = self._wait()
@@ -160,6 +160,7 @@ class View:
                 self._screen.say(sentence)
         for key in seat.keys.take() if seat.keys.fileno() in ready else []:
             trouble = None
+            self._screen.echoed()
             match act := seat.steering.receive(key, time.monotonic()):
                 case Act.INTERRUPT:
                     trouble = seat.controls.interrupt()
@@ -194,11 +195,11 @@ class View:
         if self._options.as_json:
             lines = read_lines(line)
             self._place(lines.store_id)
-            for head, event in lines.lines:
-                if self._fresh(head.sequence):
-                    self._screen.show("stdout", bytes(event) + b"\n")
-                    if head.type != "subprocess_output":
-                        self._learn(decode_event(event))
+            fresh = [(head, event) for head, event in lines.lines if self._fresh(head.sequence)]
+            self._screen.show("stdout", b"".join(bytes(event) + b"\n" for _, event in fresh))
+            for head, event in fresh:
+                if head.type != "subprocess_output":
+                    self._learn(decode_event(event))
             through = lines.through_sequence
         else:
             batch = read_batch(line)

@@ -16,14 +16,23 @@ class Subscription:
         tail: at most this many of the newest events, with the spine before them; a reader that falls further
             behind than this skips what it missed. None for every event past the cursor.
         store_id: the store that `after` counts in; "" when unknown.
+        seconds: how long the acknowledgement may take.
 
     Raises Refused when the server rejects it, RunGone when it leaves instead.
     """
 
-    def __init__(self, connection: Connection, *, after: int = 0, tail: int | None = None, store_id: str = "") -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        after: int = 0,
+        tail: int | None = None,
+        store_id: str = "",
+        seconds: float = ANSWER_SECONDS,
+    ) -> None:
         self.connection = connection
         connection.send(Subscribe(after_sequence=after, tail=tail, store_id=store_id))
-        line = connection.receive(ANSWER_SECONDS)
+        line = connection.receive(seconds)
         if line is None:
             raise RunGone(f"{connection.peer} left before the subscription began; look at it: hopline ls --all")
         try:

@@ -19,6 +19,7 @@ class Scripted:
         ours, theirs = socket.socketpair()
         self.requests: list[Request] = []
         self._script = script
+        self._answered = threading.Event()
         self._end = ours
         descriptor = theirs.detach()
         self.connection = Connection(descriptor, descriptor, "the run's server")
@@ -36,6 +37,12 @@ class Scripted:
                 for answer in answers:
                     answer.setdefault("request_id", request.request_id)
                     self._end.sendall(msgspec.json.encode(answer) + b"\n")
+                self._answered.set()
+
+    def hang_up(self) -> None:
+        """End the stream toward the client, once the first request is answered."""
+        assert self._answered.wait(5)
+        self._end.shutdown(socket.SHUT_WR)
 
     def finish(self) -> None:
         self.connection.close()
