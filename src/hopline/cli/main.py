@@ -110,7 +110,7 @@ def main(argv: list[str]) -> int:
 
 
 def _run(argv: list[str]) -> int:
-    result: Any = hopline.main(args=argv, prog_name="hopline", standalone_mode=False)
+    result: Any = hopline.main(args=argv or ["--help"], prog_name="hopline", standalone_mode=False)
     return result if isinstance(result, int) else 0
 
 
