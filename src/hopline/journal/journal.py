@@ -69,13 +69,14 @@ class Journal:
         self._reader = Reader(self._catalogue, self._marks, Trust.EVERYTHING)
         ledger = Ledger(folder, identity, start.tally, self._spine, start.index)
         try:
+            self._space = Space(folder, options.reserve_bytes)
             parts = Parts(
                 backlog=self._backlog,
                 catalogue=self._catalogue,
                 log=SegmentLog(folder, start.segments[-1], durable=options.durability == "full"),
                 ledger=ledger,
                 window=self._window,
-                space=Space(folder, options.reserve_bytes),
+                space=self._space,
                 bound=Bound(folder, self._catalogue, ledger, options, listeners.on_dropped),
                 segment_bytes=segment_bytes,
                 pausing_bytes=self._pausing_bytes,
@@ -208,7 +209,7 @@ class Journal:
         with `pause`. Ask again after the next `on_commit` or `on_state`.
         """
         backlog = self._uncommitted()
-        if self._writer.reason is not None or backlog > BACKLOG_BYTES:
+        if self._writer.reason is not None or backlog > min(BACKLOG_BYTES, self._space.spare):
             return False
         return self._pausing_bytes is None or self._writer.size_bytes + backlog < self._pausing_bytes
 

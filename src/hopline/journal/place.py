@@ -3,11 +3,13 @@
 from hopline.journal import lines
 from hopline.journal.catalogue import Catalogue, Segment
 from hopline.journal.checksums import Marks
-from hopline.journal.port import MAX_EVENT_BYTES
 from hopline.journal.scan import read_lines
 from hopline.journal.stepper import Stepper
 
 _PROBE_BYTES = 4096
+_SPAN_BYTES = 64 * 1024
+_TAIL_BYTES = 64 * 1024
+_PREFIX_BYTES = len(lines.prefix(1 << 63))
 _BLOCK_BYTES = 256 * 1024
 
 
@@ -37,20 +39,40 @@ def find_place(catalogue: Catalogue, marks: Marks | None, segment: Segment, want
 
 def _narrow(catalogue: Catalogue, segment: Segment, wanted: int, low: int, high: int) -> tuple[int, int]:
     """Bisect the file until what is left is one block; the line looked for begins in it, if anywhere."""
+    middle = high - _TAIL_BYTES
+    # Most readers want the end, so that is tried first.
     while high - low > _BLOCK_BYTES:
-        middle = (low + high) // 2
-        for span in (_PROBE_BYTES, _BLOCK_BYTES, 2 * MAX_EVENT_BYTES):
-            probe = catalogue.pread(segment, min(span, high - middle + _PROBE_BYTES), middle - 1)
-            place = probe.find(b"\n") + 1
-            while place and (sequence := lines.sequence_at(probe, place)) is None:
-                place = probe.find(b"\n", place) + 1
-            if place:
-                break
-        if place and sequence is not None and sequence <= wanted:
-            low = middle - 1 + place
+        found = _line_after(catalogue, segment, max(middle, low + 1), high)
+        if found is not None and found[1] <= wanted:
+            low = found[0]
         else:
-            high = middle
+            high = max(middle, low + 1)
+        middle = (low + high) // 2
     return low, high
+
+
+def _line_after(catalogue: Catalogue, segment: Segment, offset: int, high: int) -> tuple[int, int] | None:
+    """Where the first line with a sequence begins at or after `offset` and before `high`, and its sequence."""
+    offset -= 1
+    rest, span = b"", _PROBE_BYTES
+    while offset < high:
+        piece = catalogue.pread(segment, min(span, high - offset + _PROBE_BYTES), offset)
+        data = rest + piece
+        start = offset - len(rest)
+        place = data.find(b"\n") + 1
+        while place and start + place < high:
+            if (sequence := lines.sequence_at(data, place)) is not None:
+                return start + place, sequence
+            if len(data) - place < _PREFIX_BYTES:
+                break
+            place = data.find(b"\n", place) + 1
+        if not piece:
+            return None
+        # What may be the beginning of a line is looked at again together with what follows.
+        rest = data[max(place - 1, 0) :] if place else b""
+        offset += len(piece)
+        span = _SPAN_BYTES
+    return None
 
 
 def _step_to(segment: Segment, wanted: int, size: int) -> int:

@@ -11,7 +11,9 @@ _EVERY_SECONDS = 0.1
 
 
 class Space:
-    """Whether the reserve is still free, looked up at most every 4 MiB written or 100 ms.
+    """Whether the reserve is still free: looked up every 4 MiB written or 100 ms, and oftener near the reserve.
+
+    One thread counts and looks; any thread reads `spare` and `low`.
 
     Args:
         folder: on the volume in question.
@@ -24,24 +26,33 @@ class Space:
         self.reserve_bytes = (
             min(volume.f_blocks * volume.f_frsize // _SHARE, _MOST_RESERVED) if reserve_bytes < 0 else reserve_bytes
         )
-        self.low = False
+        self.spare = 0
+        """About how many bytes may still be written; less than 0 when the reserve is not free."""
         self._written = 0
+        self._look_after = 0
         self._looked = 0.0
         self.look()
+
+    @property
+    def low(self) -> bool:
+        """Whether the reserve is not free."""
+        return self.spare < 0
 
     def wrote(self, size: int) -> None:
         """Count `size` bytes and look again when it is time."""
         self._written += size
-        if self._written >= _EVERY_BYTES or time.monotonic() - self._looked >= _EVERY_SECONDS:
+        self.spare -= size
+        if self._written >= self._look_after or time.monotonic() - self._looked >= _EVERY_SECONDS:
             self.look()
 
     def look(self) -> None:
-        """Ask the volume now. A volume that does not answer counts as low."""
+        """Ask the volume now. A volume that does not answer has nothing to spare."""
         self._written = 0
         self._looked = time.monotonic()
         try:
             volume = os.statvfs(self._folder)
         except OSError:
-            self.low = True
+            self.spare = -1
         else:
-            self.low = volume.f_bavail * volume.f_frsize < self.reserve_bytes
+            self.spare = volume.f_bavail * volume.f_frsize - self.reserve_bytes
+        self._look_after = min(self.spare // 2, _EVERY_BYTES)

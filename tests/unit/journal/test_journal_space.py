@@ -40,6 +40,11 @@ def test_the_volume_is_looked_at_now_and_then(tmp_path: Path, monkeypatch: pytes
     for _ in range(1000):
         space.wrote(4 << 10)
     assert looks - before <= 3
+    space.spare = 5 << 10
+    space._look_after = space.spare // 2
+    space.wrote(4 << 10)
+    assert looks - before <= 4
+    before = looks
     space.wrote(4 << 20)
     assert looks > before
 
