@@ -41,10 +41,10 @@ def start_report(
 class RunningServer:
     """A run server that has reported that it serves."""
 
-    def __init__(self, *command: str, **fields: Any) -> None:
+    def __init__(self, *command: str, shell: str = "", **fields: Any) -> None:
         self.id = os.urandom(6).hex()
         spec = {"id": self.id, "name": "test", "command": list(command), "cwd": "/", **fields}
-        self.report, self.process = start_report(stdin=json.dumps(spec).encode() + b"\n")
+        self.report, self.process = start_report(stdin=json.dumps(spec).encode() + b"\n", shell=shell)
         assert self.report["outcome"] == "serving", self.report
         self.record: dict[str, Any] = self.report["record"]
 

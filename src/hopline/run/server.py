@@ -97,7 +97,7 @@ class RunServer:
         started(self._recorder.record)
         looking = tasks.create_task(self._look_for_room())
         await self._controller.run(generation)
-        self._recorder.change(ended_at=rfc3339())
+        self._recorder.change(ended_at=rfc3339(), waiting=None)
         await self._until_committed()
         await self._until_settled()
         looking.cancel()
