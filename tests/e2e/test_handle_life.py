@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from generation_rig import PYTHON, RUN_ID, Witness, generation, open_descriptors, run, subreaper, zombies
+from generation_rig import PYTHON, RUN_ID, Witness, generation, needs_bwrap, open_descriptors, run, subreaper, zombies
 
 from hopline.errors import Refused, Unavailable
 from hopline.wire.worker.messages import Completed, ConsoleOutput, Ready, WorkerExited, WorkerSignaled
@@ -87,7 +87,7 @@ def launch_of(
     ],
     ids=["cwd gone", "cwd a file", "NUL", "environment", "too long", "runner"],
 )
-@pytest.mark.parametrize("runner", ["direct", "bwrap"])
+@pytest.mark.parametrize("runner", ["direct", pytest.param("bwrap", marks=needs_bwrap)])
 def test_what_cannot_be_launched_is_refused_and_leaves_nothing(launch: WorkerLaunch, said: str, runner: str) -> None:
     async def test() -> None:
         before = open_descriptors()
@@ -100,7 +100,7 @@ def test_what_cannot_be_launched_is_refused_and_leaves_nothing(launch: WorkerLau
     run(test())
 
 
-@pytest.mark.parametrize("runner", ["direct", "bwrap"])
+@pytest.mark.parametrize("runner", ["direct", pytest.param("bwrap", marks=needs_bwrap)])
 def test_no_descriptors_left_is_said_and_leaves_nothing(runner: str) -> None:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
 

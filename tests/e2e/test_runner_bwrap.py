@@ -8,15 +8,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from generation_rig import generation, open_descriptors, run, subreaper, zombies
+from generation_rig import generation, needs_bwrap, open_descriptors, run, subreaper, zombies
 
 from hopline.errors import Refused, Unavailable
 from hopline.wire.worker.messages import WorkerExited, WorkerSignaled
 from hopline.worker import bwrap, runners
 
-pytestmark = pytest.mark.skipif(
-    runners.bwrap_refusal() is not None and not os.environ.get("CI"), reason=f"bwrap: {runners.bwrap_refusal()}"
-)
+pytestmark = needs_bwrap
 
 DAEMON = (
     "import os, sys, time\n"
@@ -138,9 +136,9 @@ def test_a_launch_that_fails_leaves_nothing() -> None:
     run(test())
 
 
-def test_auto_takes_bwrap_where_it_works() -> None:
+def test_auto_takes_bwrap_where_it_works_whatever_the_workers_path_is() -> None:
     async def test() -> None:
-        async with generation("true", runner="auto") as (handle, witness):
+        async with generation("/bin/true", runner="auto", env={"PATH": "/nowhere"}) as (handle, witness):
             await handle.wait()
             assert witness.runner == "bwrap"
 

@@ -12,14 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 from hopline.ids import new_run_id
 from hopline.wire.worker.messages import SemanticEvent, WorkerExited, WorkerSignaled
 from hopline.wire.worker.output import OutputChunk
-from hopline.worker import survivors
+from hopline.worker import runners, survivors
 from hopline.worker.handle import WorkerHandle, WorkerLaunch
 
 RUN_ID = new_run_id()
+needs_bwrap = pytest.mark.skipif(
+    runners.bwrap_refusal() is not None and not os.environ.get("CI"), reason=f"bwrap: {runners.bwrap_refusal()}"
+)
+"""For tests of the bwrap runner: where bubblewrap does not work they are left out, but never in CI."""
+
 PYTHON = [sys.executable, "-S", "-E", "-c"]
 
 

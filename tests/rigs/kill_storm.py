@@ -8,7 +8,7 @@ import psutil
 from generation_rig import RUN_ID, Witness, WorkerHandle, generation, subreaper, zombies
 
 from hopline.wire.worker.messages import WorkerExited, WorkerSignaled
-from hopline.worker import survivors
+from hopline.worker import runners, survivors
 from hopline.worker.handle import Retirement
 
 WORKERS = [
@@ -33,7 +33,7 @@ async def storm(lives: int, seed: int) -> None:
 
 async def _one_life(chance: random.Random) -> None:
     worker = chance.choice(WORKERS)
-    runner = chance.choice(["direct", "direct", "direct", "bwrap"])
+    runner = chance.choice(["direct", "direct", "direct", "bwrap" if runners.bwrap_refusal() is None else "direct"])
     async with generation("sh", "-c", worker, runner=runner) as (handle, witness):
         witness.keep = False
         await asyncio.sleep(chance.random() * 0.12)

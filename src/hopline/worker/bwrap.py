@@ -7,6 +7,7 @@ after every other process of the namespace has, so its end, seen through a pidfd
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,8 +29,11 @@ class _Status(msgspec.Struct, rename="kebab"):
 
 
 def bwrap_command(command: Sequence[str], *options: str) -> list[str]:
-    """`command` in a PID namespace of its own that dies with this process; the file system is this one's."""
-    return ["bwrap", *_OPTIONS, *options, "--", *command]
+    """`command` in a PID namespace of its own that dies with this process; the file system is this one's.
+
+    bubblewrap is looked up on this process's PATH, never on the worker's.
+    """
+    return [shutil.which("bwrap") or "bwrap", *_OPTIONS, *options, "--", *command]
 
 
 class BwrapRunner:

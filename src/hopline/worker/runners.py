@@ -23,7 +23,6 @@ _PROBE_SECONDS = 3.0
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-_bwrap_refusal: str | None = None
 _bwrap_works = False
 
 
@@ -98,12 +97,13 @@ async def off_loop(block: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs)
 
 
 def bwrap_refusal() -> str | None:
-    """Why bubblewrap does not work on this machine, or None when it does: tried once in a process. Blocks."""
-    global _bwrap_refusal, _bwrap_works
-    if not _bwrap_works:
-        _bwrap_refusal = _try_bwrap()
-        _bwrap_works = _bwrap_refusal is None
-    return _bwrap_refusal
+    """Why bubblewrap does not work on this machine, or None when it does, which is tried only once. Blocks."""
+    global _bwrap_works
+    if _bwrap_works:
+        return None
+    refusal = _try_bwrap()
+    _bwrap_works = refusal is None
+    return refusal
 
 
 def _try_bwrap() -> str | None:
