@@ -56,10 +56,12 @@ def watch(record: RunRecord, how: Watch, keys: KeySource) -> int:
     try:
         subscription = Subscription(dial(record), after=how.after, store_id=how.store_id)
         feed = _feed(record, how)
+        dead = not is_live(record.id) and read_record(record.id).status not in ENDED
         view = View(
             screen,
             ViewOptions(
                 as_json=how.as_json,
+                through=subscription.latest_sequence if dead else None,
                 age_seconds=seconds_since(record.started_at),
                 held=lambda: _held(record),
                 known=how.known,
@@ -71,6 +73,10 @@ def watch(record: RunRecord, how: Watch, keys: KeySource) -> int:
         )
         try:
             leaving = view.run()
+            if leaving is None and view.facts.ended is None:
+                screen.finish()
+                screen.say(interrupted(record, view.cursor))
+                return 1
             if leaving is None:
                 return _ended(record, view, screen, stopped_here=steering.stopping)
             return _left(record, leaving, screen)
@@ -113,6 +119,13 @@ def _ended(record: RunRecord, view: View, screen: Screen, *, stopped_here: bool)
         screen.say(f"run {record.id} {known.status}: {how} · {spent} · {size(view.output_bytes)}")
     screen.finish(LAST_WORDS_SECONDS)
     return INTERRUPTED if stopped_here else facts.exit_status(known)
+
+
+def interrupted(record: RunRecord, sequence: int) -> str:
+    """What to say of a run whose server is gone and that nothing ended."""
+    return f"run {record.id} was interrupted: its server is gone; it is recorded up to event {sequence}. " + (
+        f"Look at it: hopline show {record.id}"
+    )
 
 
 def show_pieces(pieces: Iterable[Output]) -> int | None:

@@ -11,7 +11,7 @@ from hopline.cli.view import View, ViewOptions
 from hopline.client import Connection, Subscription, dial
 from hopline.client.history import bearings, last_lines
 from hopline.client.memory import keep_large_blocks
-from hopline.records import RunRecord
+from hopline.records import RunRecord, is_live
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def replay(record: RunRecord, connection: Connection, what: Replay) -> int:
                     screen.show(piece.stream, piece.data)
                     screen.finish()
             after = here.sequence
-        through = None if what.follow and known.ended is None else here.sequence
+        through = None if what.follow and known.ended is None and is_live(record.id) else here.sequence
         if through is None or after < through:
             options = ViewOptions(as_json=what.as_json, stream=what.stream, through=through)
             subscription = Subscription(dial(record), after=after, store_id=here.store_id)

@@ -1,6 +1,7 @@
 """`hopline show`: everything that is known of one run, and what that rests on."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ from hopline.client import dial
 from hopline.client.history import bearings
 from hopline.errors import HoplineError
 from hopline.records import RunRecord, is_live
+from hopline.wire.client.payloads import Descendant, Descendants, WorkerRetired
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,11 +65,25 @@ def find(record: RunRecord) -> Findings:
         last_sequence=sequence,
         store_id=store_id,
         journal_bytes=folder_bytes(Path(record.journal)),
-        worker=known.worker,
+        worker=known.worker if live or known.ended else _left_behind(record.id, known.worker),
         ended=known.ended,
         reason=known.reason,
         trouble=trouble,
     )
+
+
+def _left_behind(run_id: str, worker: facts.Worker | None) -> facts.Worker | None:
+    """The worker of a run whose server is gone, with what is found of its processes now."""
+    if worker is None or worker.retired is not None:
+        return worker
+    from hopline.worker import survivors
+
+    found = survivors.find(run_id)
+    how = f"{found.how}, looked at now" if found.processes else f"none found by {found.how}, looked at now"
+    processes = [msgspec.convert(one, Descendant, from_attributes=True) for one in found.processes]
+    descendants = Descendants(state=found.state, processes=processes)
+    retired = WorkerRetired(generation=worker.generation, runner=worker.runner or "", how=how, descendants=descendants)
+    return replace(worker, retired=retired)
 
 
 def text(findings: Findings) -> str:
