@@ -10,9 +10,9 @@ from benchmarks.stored import small_event, wait_room
 from hopline.journal import Journal, JournalOptions
 
 RATE = 20_000
-SECONDS = 1.5
-REPEATS = 8
-"""Short and many: the disk is shared, and its bad moments should fall on both sides."""
+SECONDS = 2.0
+REPEATS = 7
+"""In turns: the disk is shared, and its bad moments should fall on both sides."""
 EVENT_BYTES = 300
 TICK_SECONDS = 0.001
 BURST = int(RATE * TICK_SECONDS)
@@ -75,7 +75,7 @@ def _sample(waits: list[float], note: str) -> Sample:
 
 
 def measure(context: Context) -> list[Row]:
-    """Eight repetitions in turns; both sides are judged by the p99 of each."""
+    """Seven repetitions in turns; both sides are judged by the p99 of each."""
     seconds = SECONDS * max(context.scale, 0.25)
     samples = interleave(
         {OURS: lambda: ours(context, seconds), "fdatasync": lambda: fdatasync(context, seconds / 2)}, REPEATS
