@@ -60,6 +60,12 @@ def create_identity(folder: Path, run_id: str, *, durable: bool) -> Identity:
     return identity
 
 
+def discard_identity(folder: Path) -> None:
+    """Take back what `create_identity` made, as long as nothing else is in it."""
+    segments = folder / SEGMENTS_FOLDER
+    _remove([folder, segments, segment_path(folder, 1), folder / STORE_FILE])
+
+
 def read_identity(folder: Path) -> Identity:
     """Who the journal in `folder` is. Raises Unavailable when there is none or it is newer than us, Corrupt else."""
     path = folder / STORE_FILE

@@ -9,7 +9,7 @@ from hopline.journal import lines
 from hopline.journal.backlog import CHUNK_BYTES, Backlog
 from hopline.journal.bound import Bound, bounded_segment_bytes, pausing_bytes
 from hopline.journal.catalogue import Catalogue, Segment
-from hopline.journal.identity import Identity, create_identity, read_identity, segment_path
+from hopline.journal.identity import Identity, create_identity, discard_identity, read_identity, segment_path
 from hopline.journal.ledger import Ledger
 from hopline.journal.log import SegmentLog
 from hopline.journal.port import MAX_EVENT_BYTES, CloseReport, Damage, JournalOptions, Slice
@@ -83,10 +83,12 @@ class Journal:
                 on_commit=listeners.on_commit,
                 on_state=listeners.on_state,
             )
-        except OSError as error:
-            raise Unavailable(f"cannot write the journal in {folder}: {error.strerror}.") from error
-        self._writer = Writer(parts, start.size_bytes)
-        self._writer.start()
+            self._writer = Writer(parts, start.size_bytes)
+            self._writer.start()
+        except (OSError, RuntimeError) as error:
+            # RuntimeError is how Python says that no thread can be started.
+            why = error.strerror if isinstance(error, OSError) else error
+            raise Unavailable(f"cannot write the journal in {folder}: {why}; close some programs or runs.") from error
 
     @classmethod
     def create(
@@ -113,7 +115,11 @@ class Journal:
         """
         identity = create_identity(folder, run_id, durable=options.durability == "full")
         start = Start([Segment(1, segment_path(folder, 1), 0)], Tally(1))
-        return cls(folder, identity, options, start, Listeners(on_commit, on_state, on_dropped))
+        try:
+            return cls(folder, identity, options, start, Listeners(on_commit, on_state, on_dropped))
+        except Unavailable:
+            discard_identity(folder)
+            raise
 
     @classmethod
     def open(
@@ -234,10 +240,11 @@ class Journal:
         if self._closed:
             return CloseReport()
         self._closed = True
+        if self._marks is not None:
+            # First, so that the writer's connection is the last one and folds the index's log in.
+            self._marks.close()
         ended = self._writer.close(timeout)
         self._catalogue.close()
-        if self._marks is not None:
-            self._marks.close()
         missing = self._last - self._window.committed
         if not missing:
             return CloseReport()

@@ -42,10 +42,19 @@ class Reader:
         self._checksums = None if marks is None else Checksums(catalogue, marks, self._note)
         self._trust = trust
         self._ends: OrderedDict[int, tuple[int, int]] = OrderedDict()
+        self._latest: tuple[tuple[int, int | None, int], Slice] | None = None
 
     def read(self, after: int, before: int | None, max_bytes: int) -> Slice:
         """As EventStore.read. Raises OSError only when the volume cannot be read."""
-        wanted = after + 1
+        key = (after, before, max_bytes)
+        if self._latest is not None and self._latest[0] == key:
+            return self._latest[1]
+        found = self._find(after + 1, before, max_bytes)
+        if found.count:
+            self._latest = (key, found)
+        return found
+
+    def _find(self, wanted: int, before: int | None, max_bytes: int) -> Slice:
         while before is None or wanted < before:
             segment, following = self._catalogue.holding(wanted)
             wanted = max(wanted, segment.first)

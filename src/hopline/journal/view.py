@@ -33,7 +33,6 @@ class JournalView:
         self._reader = Reader(catalogue, self._index)
         self._last = self._find_last()
         self._spine: Spine | None = None
-        self._cached: tuple[tuple[int, int | None, int], Slice] | None = None
 
     @classmethod
     def open(cls, folder: Path) -> "JournalView":
@@ -91,10 +90,7 @@ class JournalView:
         """Events with after < sequence < before, at least one if there is any, else about `max_bytes`."""
         if after >= self._last:
             return NOTHING
-        key = (after, before, max_bytes)
-        if self._cached is None or self._cached[0] != key:
-            self._cached = (key, self._reader.read(after, before, max_bytes))
-        return self._cached[1]
+        return self._reader.read(after, before, max_bytes)
 
     def spine(self, through: int) -> list[bytes]:
         """The lines of SPINE_KINDS with sequence <= through, in order, without newlines.

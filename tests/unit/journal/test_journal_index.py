@@ -3,7 +3,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from journal_events import append, dump, fill, lines, segments
+from journal_events import append, dump, fill, lines, segments, wait_until
 
 from hopline.journal import Journal, JournalOptions, JournalView
 from hopline.journal.identity import read_identity
@@ -133,6 +133,7 @@ def test_a_view_changes_nothing_on_disk(journal: Path) -> None:
 def test_a_view_reads_the_index_of_a_live_writer_without_touching_it(tmp_path: Path) -> None:
     journal = Journal.create(tmp_path, "0123456789ab", JournalOptions(reserve_bytes=0))
     append(journal, 9000, 300)
+    wait_until(lambda: journal._writer._parts.ledger.current)
     shm = tmp_path / "index.db-shm"
     before = shm.stat().st_mtime_ns, sorted(tmp_path.iterdir())
     index = IndexView.open(tmp_path, read_identity(tmp_path))
