@@ -173,6 +173,13 @@ def test_no_descriptors_left(nothing_left: None, descriptors: int) -> None:
     assert "descriptors" in told or "ulimit" in told or "open files" in told
 
 
+@pytest.mark.parametrize("arguments", [("ls",), ("show", "x"), ("run", "--", "true"), ("doctor",), ("prune",)])
+def test_a_home_that_is_no_folder(arguments: tuple[str, ...], private_place: Path) -> None:
+    (private_place / "home").touch()
+    told = one_sentence(hopline(*arguments), 1)
+    assert str(private_place / "home") in told
+
+
 def test_an_argument_that_is_not_text(nothing_left: None) -> None:
     assert "UTF-8" in one_sentence(hopline("run", "--", "echo", os.fsdecode(b"\xff")), 2)
 

@@ -131,6 +131,18 @@ def test_a_journal_that_is_gone_is_named_without_a_traceback(private_place: Path
     assert hopline("logs", "gone").returncode == 1
 
 
+def test_a_record_that_cannot_be_read_is_named() -> None:
+    hopline("run", "--name", "odd", "--", "true")
+    record = Path(shown("odd")["instance"]["journal"]).with_name("record.json")
+    run_id = record.parent.name
+    record.write_text("{")
+    told = hopline("doctor")
+    assert told.returncode == 1
+    assert str(record) in told.stdout.decode()
+    assert "hopline doctor" in one_sentence(hopline("show", run_id), 1)
+    assert json.loads(hopline("ls", "--json").stdout)["unverified"] == [run_id]
+
+
 def test_a_start_that_was_cut_short_is_found_and_removed(private_place: Path) -> None:
     folder = private_place / "home" / "runs" / "abcdef012345"
     folder.mkdir(parents=True)

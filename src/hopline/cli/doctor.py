@@ -8,10 +8,11 @@ import msgspec
 
 from hopline.cli import diagnosis
 from hopline.cli.diagnosis import JournalHealth, Orphan
+from hopline.cli.listing import unreadable
 from hopline.cli.places import found, json_option
 from hopline.cli.rendering import plain, plural, size
 from hopline.errors import Refused, Unavailable, UsageError
-from hopline.records import run_ids
+from hopline.records import RECORD_FILE, run_folder, run_ids
 from hopline.settings import load_settings
 
 
@@ -23,6 +24,8 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     stale_sockets: list[str]
     half_made: list[str]
     """Folders of runs whose server ended before it had begun."""
+    unreadable: list[str] = []
+    """Records that are there and cannot be understood; their journals are looked at all the same."""
     journals: list[JournalHealth]
     repaired: list[str] = []
     """What --repair did, in words."""
@@ -30,7 +33,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sound(self) -> bool:
         """Whether nothing is left to do."""
-        litter = self.orphans or self.stale_sockets or self.half_made
+        litter = self.orphans or self.stale_sockets or self.half_made or self.unreadable
         return not litter and all(journal.sound for journal in self.journals)
 
 
@@ -82,6 +85,7 @@ def diagnose(only: str | None, *, repair: bool) -> Diagnosis:
         orphans=orphans,
         stale_sockets=[str(folder) for folder in sockets],
         half_made=[str(folder) for folder in half_made],
+        unreadable=[str(run_folder(run_id) / RECORD_FILE) for run_id in unreadable()] if only is None else [],
         journals=journals,
         repaired=repaired,
     )
@@ -100,6 +104,9 @@ def text(findings: Diagnosis) -> str:
     if findings.half_made:
         lines.append(f"half-made    {plural(len(findings.half_made), 'run')} that never began")
         lines += [f"  {path} · remove it: hopline doctor --repair" for path in findings.half_made]
+    if findings.unreadable:
+        lines.append(f"records      {len(findings.unreadable)} cannot be read")
+        lines += [f"  {path} · keep its journal folder, or remove the whole run's" for path in findings.unreadable]
     broken = [journal for journal in findings.journals if not journal.sound]
     total = size(sum(journal.bytes for journal in findings.journals))
     lines.append(f"journals     {len(findings.journals)} read ({total}), {len(broken) or 'none'} with trouble")

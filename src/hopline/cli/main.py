@@ -142,6 +142,8 @@ def _told(error: OSError) -> str:
             step = "end something or raise the limits (ulimit -n, -u)"
         case errno.EACCES | errno.EPERM | errno.EROFS:
             step = "check who owns it and its mode"
+        case errno.ENOENT | errno.ENOTDIR | errno.ELOOP | errno.ENAMETOOLONG:
+            step = "check what HOPLINE_HOME and XDG_RUNTIME_DIR name"
         case _:
             step = "hopline doctor can look at the runs"
     return f"{where}{error.strerror or error}; {step}."
