@@ -160,7 +160,7 @@ def _left(record: RunRecord, leaving: Leaving, screen: Screen) -> int:
             screen.say(f"left while the run is being stopped; see what became of it: hopline show {record.id}")
             return INTERRUPTED
         case _:
-            screen.say(f"detached; come back: hopline attach {record.id} · end it: hopline stop {record.id}")
+            screen.say(f"detached; come back: hopline attach {record.id}")
             return SIGNALLED + signal.SIGTERM if leaving.act is Act.DISMISS else 0
 
 

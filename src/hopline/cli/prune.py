@@ -2,14 +2,18 @@
 
 import re
 import sys
+import time
 
 import click
 
 from hopline.cli.places import json_option
 from hopline.errors import UsageError
-from hopline.records import RunRecord
+from hopline.records import ENDED, RunRecord, is_live
 
 DEFAULT_AGE = "30d"
+LEAVE_SECONDS = 2.0
+"""How long the server of a run that has just ended may take to leave."""
+
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
 
@@ -65,14 +69,21 @@ def choose(every: list[RunRecord], older_seconds: float, keep: int) -> list[RunR
         keep: this many of the newest stay.
     """
     from hopline.cli.rendering import seconds_since
-    from hopline.records import is_live
 
     old = every[: max(0, len(every) - keep)]
     return [
         record
         for record in old
-        if seconds_since(record.ended_at or record.started_at) >= older_seconds and not is_live(record.id)
+        if seconds_since(record.ended_at or record.started_at) >= older_seconds and not _lives(record)
     ]
+
+
+def _lives(record: RunRecord) -> bool:
+    """Whether a server holds the run; one whose run has ended gets a moment to leave."""
+    deadline = time.monotonic() + (LEAVE_SECONDS if record.status in ENDED else 0)
+    while (live := is_live(record.id)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return live
 
 
 def remove(run_id: str) -> bool:
