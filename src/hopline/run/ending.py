@@ -1,5 +1,7 @@
 """Decides what a run's end is called and says why. Pure."""
 
+from typing import assert_never
+
 import msgspec
 
 from hopline.run.status import Move
@@ -52,8 +54,9 @@ def ending_of(stop: StopOrder | None, last: LastGeneration) -> Ending:
         case WorkerSignaled(signal=number):
             summary = f"The worker was ended by signal {number}."
             return Ending(Move.FAIL, "run_failed", Code.WORKER_FAILED, summary, fault)
-        case None if not last.started:
-            return Ending(Move.FAIL, "run_failed", Code.WORKER_LOST, "The worker could not be started.", fault)
         case None:
-            summary = "The worker was lost: nobody knows how it ended."
+            lost = "The worker was lost: nobody knows how it ended."
+            summary = lost if last.started else "The worker could not be started."
             return Ending(Move.FAIL, "run_failed", Code.WORKER_LOST, summary, fault)
+        case _:
+            assert_never(last.outcome)

@@ -122,6 +122,7 @@ class Subscriptions:
         for subscriber in tuple(self._subscribers):
             if not subscriber.scheduled:
                 self._pump(subscriber)
+        self._loop.call_soon(self._shared.clear)
 
     def _pump(self, subscriber: Subscriber) -> None:
         subscriber.scheduled = False

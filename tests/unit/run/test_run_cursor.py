@@ -266,3 +266,43 @@ def test_a_subscriber_whose_next_events_were_dropped_is_rebootstrapped(make: Cal
     received = frames(cursor)
     assert received[0]["rebootstrap"] is True
     assert [number for batch in received for number in sequences(batch)] == [1, *range(kept, 3002)]
+
+
+def test_a_batch_whose_rest_was_dropped_half_way_is_rebootstrapped(make: Callable[..., Store]) -> None:
+    store = make(max_bytes=8_000_000, when_full="drop-oldest")
+    store.status("running")
+    store.outputs(4000, "d" * 600)
+    cursor = store.cursor()
+    first = cursor.next_frame()
+    assert first is not None and cursor.inside_batch and cursor.behind
+    store.outputs(12000, "d" * 600)
+    kept = store.journal.first_sequence
+    assert kept > cursor.sent + 1
+    received = frames(cursor)
+    assert received[0]["rebootstrap"] is True
+    assert [number for batch in received for number in sequences(batch)] == [1, *range(kept, 16002)]
+    assert not cursor.behind
+
+
+def test_subscribers_share_every_frame_of_a_large_batch(make: Callable[..., Store]) -> None:
+    store = make()
+    one, other = store.cursor(), store.cursor()
+    frames(one)
+    frames(other)
+    store.outputs(40, "y" * 100_000)
+    shared: Frames = {}
+    for _ in range(3):
+        frame = one.next_frame(shared)
+        assert frame is not None and other.next_frame(shared) is frame
+    assert one.sent == other.sent > 0
+
+
+def test_a_spine_that_fills_its_frame_goes_without_the_events_after_it(make: Callable[..., Store]) -> None:
+    store = make()
+    for _ in range(2):
+        line = encoder.line(store.journal.next_sequence, "t", "run_failed", text="z" * 520_000, status="failed")
+        store.journal.append(line, kind="run_failed")
+    store.outputs(1, "w" * 900_000)
+    received = frames(store.cursor(tail=1))
+    assert [sequences(batch) for batch in received] == [[1, 2], [3]]
+    assert [batch["through_sequence"] for batch in received] == [2, 3]
