@@ -99,16 +99,12 @@ class Reader:
         return Slice(wanted, last, last - wanted + 1, data)
 
     def _is_run(self, data: bytes, first: int, last: int, verdict: Verdict) -> bool:
-        """Whether `data` holds the events `first` to `last`; every line is parsed where no checksum vouches for it."""
-        return (
-            lines.sequence_at(data) == first
-            and data.count(b"\n") == last - first + 1
-            and (
-                (verdict is Verdict.SOUND and self._trust is not Trust.NOTHING)
-                or self._trust is Trust.EVERYTHING
-                or lines.parse_run(data, first) is not None
-            )
-        )
+        """Whether `data` holds the events `first` to `last`; every line is parsed where nothing vouches for it."""
+        if lines.sequence_at(data) != first or last < first:
+            return False
+        if verdict is Verdict.SOUND and self._trust is not Trust.NOTHING:
+            return True
+        return self._trust is Trust.EVERYTHING or lines.parse_run(data, first) is not None
 
     def _step(
         self, segment: Segment, size: int, offset: int, data: bytes, wanted: int, limit: int, before: int | None
