@@ -69,3 +69,10 @@ def test_every_lint_exception_has_its_reason() -> None:
         if re.search(r"#\s*(noqa|type: ignore)", line) and not re.search(r"(noqa: ?[A-Z0-9, ]+|\])\s+#\s*\S+", line)
     ]
     assert bare == []
+
+
+def test_every_test_that_the_attacks_page_names_exists() -> None:
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs/attacks.md").read_text()))
+    sources = "\n".join(path.read_text() for path in tracked("tests/*.py"))
+    assert named
+    assert {name for name in named if f"def {name}(" not in sources} == set()
