@@ -112,9 +112,9 @@ def load_settings() -> Settings:
 
 
 def home() -> Path:
-    """Where runs are kept: HOPLINE_HOME, else the platform's state folder."""
+    """Where runs are kept, absolute: HOPLINE_HOME, else the platform's state folder."""
     if named := os.environ.get("HOPLINE_HOME"):
-        return Path(named)
+        return Path(named).absolute()
     from platformdirs import user_state_path
 
     return user_state_path("hopline")
