@@ -19,7 +19,7 @@ from collections.abc import Callable
 import msgspec
 
 from hopline.errors import HoplineError, Misuse, Refused, RunGone, Unavailable, UsageError
-from hopline.records import LOG_FILE, RunRecord, RunSpec, Started, StartFailed, is_live, read_record
+from hopline.records import LOG_FILE, RunRecord, RunSpec, Started, StartFailed, is_live, read_record, shown_status
 from hopline.run.places import RunPlaces, explained
 from hopline.run.server import RunServer
 from hopline.run.viewing import ViewServer
@@ -28,7 +28,8 @@ from hopline.worker.survivors import become_subreaper
 
 MAX_SPEC_BYTES = 16 << 20
 VIEW_SECONDS = 3.0
-"""How long to look for another read-only server that holds the lock and is coming up or leaving."""
+"""How long another server of the run, which holds a lock, may take to come up or to leave."""
+VIEW_POLL_SECONDS = 0.02
 
 _MALLOC = ((-3, 32 << 20), (-1, 32 << 20), (-2, 4 << 20))
 """M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_TOP_PAD: frames of 1 MiB are made from memory that is kept, not mapped and
@@ -78,17 +79,17 @@ async def _serve_run(spec: RunSpec, places: RunPlaces) -> None:
 
 def _reopen(run_id: str, places: RunPlaces) -> None:
     record = read_record(run_id)
-    if is_live(run_id):
-        _report(Started(record))
-        return
     deadline = time.monotonic() + VIEW_SECONDS
-    while not places.claim_view():
+    while True:
         if _listens(run_id):
-            _report(Started(record))
+            _report(Started(msgspec.structs.replace(record, status=shown_status(record))))
             return
+        # Neither listening nor gone: the server that holds a lock is coming up or leaving.
+        if not is_live(run_id) and places.claim_view():
+            break
         if time.monotonic() >= deadline:
-            raise Unavailable(f"another server of run {run_id} neither serves it nor leaves; try again.")
-        time.sleep(0.02)
+            raise Unavailable(f"the server of run {run_id} neither serves it nor leaves; look at it: hopline doctor")
+        time.sleep(VIEW_POLL_SECONDS)
     asyncio.run(_serve_view(run_id, places))
 
 
