@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hopline.journal.catalogue import Catalogue
 from hopline.journal.ledger import Ledger
+from hopline.journal.listeners import Listeners
 from hopline.journal.port import JournalOptions
 
 _PARTS = 8
@@ -38,7 +39,7 @@ class Bound:
         catalogue: the segments.
         ledger: what is known of them.
         options: whose `max_bytes` is kept when `when_full` is drop-oldest.
-        on_dropped: told first and last sequence and bytes of each segment that went.
+        listeners: told of each segment that went.
     """
 
     def __init__(
@@ -47,14 +48,14 @@ class Bound:
         catalogue: Catalogue,
         ledger: Ledger,
         options: JournalOptions,
-        on_dropped: Callable[[int, int, int], None],
+        listeners: Listeners,
     ) -> None:
         self._folder = folder
         self._catalogue = catalogue
         self._ledger = ledger
         self._max_bytes = options.max_bytes if options.when_full == "drop-oldest" else 0
         self._durable = options.durability == "full"
-        self._on_dropped = on_dropped
+        self._listeners = listeners
 
     def make_room(self, size: Callable[[], int], coming: int) -> Iterator[int]:
         """Drop segments until `coming` more bytes fit beside `size()`; the bytes of each. The newest always stays.
@@ -72,8 +73,11 @@ class Bound:
         saved = self._ledger.spine.save(oldest.first, durable=self._durable)
         size = self._catalogue.size(oldest)
         self._catalogue.drop_oldest()
-        oldest.path.unlink(missing_ok=True)
         self._ledger.dropped(oldest.first, saved)
+        try:
+            oldest.path.unlink(missing_ok=True)
+        except OSError as error:
+            _log.error("%s should go and does not: %s", oldest.path, error)
         _log.info(
             "dropped events %d to %d (%d bytes) to stay within %d bytes",
             oldest.first,
@@ -81,5 +85,5 @@ class Bound:
             size,
             self._max_bytes,
         )
-        self._on_dropped(oldest.first, following.first - 1, size)
+        self._listeners.dropped(oldest.first, following.first - 1, size)
         return size

@@ -1,7 +1,6 @@
 """The journal of one live run: append, commit, publish; read back anything at any time."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from hopline.errors import Misuse, Unavailable
@@ -11,6 +10,7 @@ from hopline.journal.bound import Bound, bounded_segment_bytes, pausing_bytes
 from hopline.journal.catalogue import Catalogue, Segment
 from hopline.journal.identity import Identity, create_identity, discard_identity, read_identity, segment_path
 from hopline.journal.ledger import Ledger
+from hopline.journal.listeners import Listeners
 from hopline.journal.log import SegmentLog
 from hopline.journal.port import MAX_EVENT_BYTES, CloseReport, Damage, JournalOptions, Slice
 from hopline.journal.reader import Reader, Trust
@@ -30,15 +30,6 @@ _DEFAULT = JournalOptions()
 
 def _ignore(*_: object) -> None:
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class Listeners:
-    """The owner's call-backs; all run in the writer thread."""
-
-    on_commit: Callable[[], None]
-    on_state: Callable[[str | None], None]
-    on_dropped: Callable[[int, int, int], None]
 
 
 class Journal:
@@ -77,11 +68,10 @@ class Journal:
                 ledger=ledger,
                 window=self._window,
                 space=self._space,
-                bound=Bound(folder, self._catalogue, ledger, options, listeners.on_dropped),
+                bound=Bound(folder, self._catalogue, ledger, options, listeners),
                 segment_bytes=segment_bytes,
                 pausing_bytes=self._pausing_bytes,
-                on_commit=listeners.on_commit,
-                on_state=listeners.on_state,
+                listeners=listeners,
             )
             self._writer = Writer(parts, start.size_bytes)
             self._writer.start()
@@ -184,7 +174,7 @@ class Journal:
     @property
     def damage(self) -> list[Damage]:
         """Every damage met so far, each once."""
-        return [*self.report.damage, *self._reader.damage]
+        return list(dict.fromkeys((*self.report.damage, *self._reader.damage)))
 
     def append(self, line: bytes, *, kind: str) -> int:
         """Assign the next sequence to an event and queue it for the writer; never waits.

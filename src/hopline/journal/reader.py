@@ -1,5 +1,6 @@
 """Reads committed events from segment files: slices forwarded as they are stored, damage stepped over."""
 
+import logging
 from collections import OrderedDict
 from enum import Enum, auto
 
@@ -15,9 +16,11 @@ _LONG_PROBE_BYTES = 512 * 1024
 _STEP_BYTES = 1 << 20
 _REMEMBERED = 256
 
+_log = logging.getLogger(__name__)
+
 
 class Trust(Enum):
-    """What is passed on without being parsed, as long as it begins, ends and counts as it should."""
+    """What is passed on without being parsed, as long as it begins and ends as it should."""
 
     NOTHING = auto()
     CHECKSUMS = auto()
@@ -166,3 +169,4 @@ class Reader:
             if not (known.path == damage.path and damage.start <= known.start and known.end <= damage.end)
         ]
         self.damage.append(damage)
+        _log.warning("%s", damage)

@@ -8,6 +8,8 @@ _SHARE = 20
 _MOST_RESERVED = 2 * 1024**3
 _EVERY_BYTES = 4 * 1024 * 1024
 _EVERY_SECONDS = 0.1
+_SLACK = 16
+_MOST_SLACK = 16 * 1024 * 1024
 
 
 class Space:
@@ -28,15 +30,12 @@ class Space:
         )
         self.spare = 0
         """About how many bytes may still be written; less than 0 when the reserve is not free."""
+        self.low = False
+        """Whether the reserve is not free, or was not and there is only a little more room since."""
         self._written = 0
         self._look_after = 0
         self._looked = 0.0
         self.look()
-
-    @property
-    def low(self) -> bool:
-        """Whether the reserve is not free."""
-        return self.spare < 0
 
     def wrote(self, size: int) -> None:
         """Count `size` bytes and look again when it is time."""
@@ -55,4 +54,5 @@ class Space:
             self.spare = -1
         else:
             self.spare = volume.f_bavail * volume.f_frsize - self.reserve_bytes
+        self.low = self.spare < (min(self.reserve_bytes // _SLACK, _MOST_SLACK) if self.low else 0)
         self._look_after = min(self.spare // 2, _EVERY_BYTES)

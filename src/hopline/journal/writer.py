@@ -1,23 +1,21 @@
 """The one thread that writes: takes all that is queued, commits it together, then publishes it."""
 
-import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hopline.journal.backlog import Backlog
 from hopline.journal.bound import Bound
 from hopline.journal.catalogue import Catalogue
 from hopline.journal.ledger import Ledger
+from hopline.journal.listeners import Listeners
 from hopline.journal.log import SegmentLog, split
 from hopline.journal.space import Space
 from hopline.journal.window import Chunk, Window
 
 _RETRY_SECONDS = 0.25
 _IDLE_SECONDS = 0.25
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +31,7 @@ class Parts:
     bound: Bound
     segment_bytes: int
     pausing_bytes: int | None
-    on_commit: Callable[[], None]
-    on_state: Callable[[str | None], None]
+    listeners: Listeners
 
 
 class Writer:
@@ -75,7 +72,7 @@ class Writer:
         parts = self._parts
         try:
             if self.reason is not None:
-                _tell(parts.on_state, self.reason)
+                parts.listeners.state(self.reason)
             while (chunks := parts.backlog.take(self._patience())) is not None:
                 if not chunks:
                     parts.space.look()
@@ -146,7 +143,7 @@ class Writer:
         self.committed_bytes += size
         parts.window.add(chunks)
         parts.space.wrote(size)
-        _tell(parts.on_commit)
+        parts.listeners.committed()
 
     def _wait(self) -> bool:
         """Wait before trying again; False when closing has given up."""
@@ -163,7 +160,7 @@ class Writer:
         reason = self._why_not()
         if reason != self.reason:
             self.reason = reason
-            _tell(self._parts.on_state, reason)
+            self._parts.listeners.state(reason)
 
     def _why_not(self) -> str | None:
         if self.failure is not None:
@@ -174,11 +171,3 @@ class Writer:
         if self._parts.space.low:
             return f"less than the reserve of {self._parts.space.reserve_bytes} bytes is free on the journal's volume"
         return None
-
-
-def _tell(listener: Callable[..., None], *arguments: object) -> None:
-    """Call back; an owner whose loop is closed already (RuntimeError) is past caring."""
-    try:
-        listener(*arguments)
-    except RuntimeError:
-        _log.debug("nobody listens any more", exc_info=True)

@@ -49,6 +49,23 @@ def test_the_volume_is_looked_at_now_and_then(tmp_path: Path, monkeypatch: pytes
     assert looks > before
 
 
+def test_once_low_it_takes_a_little_more_than_the_reserve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = list(os.statvfs(tmp_path))
+
+    def free(size: int) -> None:
+        fields = [*real]
+        fields[1], fields[4] = 1, size
+        monkeypatch.setattr(os, "statvfs", lambda path: os.statvfs_result(fields))
+
+    free(16_000)
+    space = Space(tmp_path, 16_000)
+    assert not space.low
+    for size, low in ((15_999, True), (16_500, True), (17_000, False), (16_000, False), (15_999, True)):
+        free(size)
+        space.look()
+        assert space.low == low
+
+
 def test_a_volume_that_does_not_answer_counts_as_low(tmp_path: Path) -> None:
     space = Space(tmp_path, 0)
     assert not space.low

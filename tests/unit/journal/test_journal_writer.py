@@ -69,8 +69,13 @@ def test_an_owner_that_has_left_does_not_stop_the_writer(tmp_path: Path) -> None
     def gone() -> None:
         raise RuntimeError("Event loop is closed")
 
-    journal = Journal.create(tmp_path, RUN_ID, OPTIONS, gone)
-    append(journal, 100)
+    def gone_too(*what: object) -> None:
+        gone()
+
+    options = JournalOptions(reserve_bytes=1 << 60, max_bytes=100_000, when_full="drop-oldest")
+    journal = Journal.create(tmp_path, RUN_ID, options, gone, gone_too, gone_too)
+    append(journal, 3000)
+    assert journal.first_sequence > 1000
     assert not journal.close().unwritten_events
 
 
