@@ -6,7 +6,7 @@ import time
 from benchmarks import product, stored
 from benchmarks.context import Context
 from benchmarks.harness import Bar, Benchmark, Row, Sample, Side, interleave
-from benchmarks.processes import until
+from benchmarks.processes import until, wait_orphans
 from benchmarks.stored import Line, output_event
 from hopline.records import RunRecord
 
@@ -59,6 +59,7 @@ def measure(context: Context) -> list[Row]:
         {name: lambda record=record: attach(context, record) for name, record in records.items()},  # type: ignore[misc]  # the default binds the loop variable
         REPEATS,
     )
+    wait_orphans(5)
     for record in records.values():
         product.forget(record)
     large, small = (Side(name, "ms", tuple(samples[name])) for name in records)

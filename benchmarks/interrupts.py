@@ -1,7 +1,10 @@
 """Interrupt to receipt, on the relay alone: idle, and under a flood that nobody reads."""
 
+import array
+import fcntl
 import os
 import select
+import termios
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,10 +97,6 @@ def idle(context: Context, relay: list[str], trials: int) -> list[float]:
 
 def settled(output: int) -> None:
     """Wait until the pipe to the consumer has not grown for 30 ms: relay and worker are blocked."""
-    import array
-    import fcntl
-    import termios
-
     size, same = array.array("i", [0]), 0
     before = -1
     for _ in range(1000):
@@ -156,13 +155,14 @@ def measure_flood(context: Context) -> list[Row]:
             to_signal, to_receipt = flooded(context, relay, context.size(FLOOD_TRIALS))
             signals[name].append(to_signal)
             receipts[name].append(to_receipt)
+    texts = {
+        "interrupt-flood": ("interrupt to the worker, flood, consumer blocked, p99", signals),
+        "interrupt-receipt": ("  and to its receipt, consumer reading again, p99", receipts),
+    }
     rows = []
-    for found, what in (
-        (signals, "interrupt to the worker, flood, consumer blocked, p99"),
-        (receipts, "  and to its receipt, consumer reading again, p99"),
-    ):
+    for row, (text, found) in texts.items():
         ours, theirs = (side(name, found[name], 0.99) for name in (OURS, ORACLE))
-        rows.append(Row("interrupt-flood", what, ours, theirs, Bar("<", 50, "ms")))
+        rows.append(Row(row, text, ours, theirs, Bar("<", 50, "ms")))
     return rows
 
 
