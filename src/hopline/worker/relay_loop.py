@@ -3,7 +3,6 @@
 One thread and no hidden buffers; all policy is in `hopline.wire.worker.relay`.
 """
 
-import fcntl
 import os
 import select
 import signal
@@ -24,14 +23,13 @@ from hopline.wire.worker.relay_ports import (
     Target,
 )
 from hopline.worker.relay_launch import LaunchedWorker
+from hopline.worker.relay_pipes import FULL_PIPE_BYTES, PipeGrowth, pipe_size
+from hopline.worker.relay_watch import Watch
 
 READ_BYTES = 256 * 1024
 SIDEBAND_READ_BYTES = 32 * 1024
 """Small frames cost much more a byte than output does; commands must not wait behind too many."""
-PIPE_BYTES = 1024 * 1024
-"""What a pipe grows to once it was found full. An idle run keeps the small default: the system counts a person's pipe
-memory, and beyond 64 MiB makes all their pipes tiny."""
-_FULL_PIPE_BYTES = 64 * 1024
+_RAW = (Source.STDOUT, Source.STDERR)
 _LONGEST_POLL_MILLIS = 2.0**31 - 1
 _COMMANDS_FD, _EVENTS_FD = 0, 1
 _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
@@ -63,9 +61,8 @@ class RelayLoop:
         self._consumer_lost = False
         self._exit_seen = worker is None
         self._finish: Finish | None = None
-        self._poll = select.poll()
-        self._polled: dict[int, int] = {}
-        self._grown: set[int] = set()
+        self._watch = Watch()
+        self._pipes = PipeGrowth()
         self._to_file = stat.S_ISREG(os.fstat(_EVENTS_FD).st_mode)
 
     def run(self) -> Finish:
@@ -88,7 +85,7 @@ class RelayLoop:
     def _turn(self) -> None:
         """Wait for something, then let the machine see all that is ready: commands first, the exit last."""
         machine = self._machine
-        ready = dict(self._poll.poll(self._watch()))
+        ready = self._wait()
         now = monotonic()
         if _EVENTS_FD in ready:
             if ready[_EVENTS_FD] & _GONE:
@@ -107,8 +104,8 @@ class RelayLoop:
         machine.on_time(monotonic())
         self._act()
 
-    def _watch(self) -> float | None:
-        """Bring what is polled up to date; returns how long to poll, in milliseconds."""
+    def _wait(self) -> dict[int, int]:
+        """Poll for what the machine wants, until its deadline; what is ready, by descriptor."""
         machine = self._machine
         wanted = {fd: select.POLLIN for source, fd in self._sources.items() if machine.wants(source)}
         hurry = machine.draining and any(fd != _COMMANDS_FD for fd in wanted)
@@ -118,18 +115,17 @@ class RelayLoop:
             wanted[_EVENTS_FD] = select.POLLOUT if self._blocked else 0
         if self._worker is not None and not self._exit_seen:
             wanted[self._worker.pidfd] = select.POLLIN
-        if wanted != self._polled:
-            for fd in self._polled.keys() - wanted.keys():
-                self._poll.unregister(fd)
-            for fd, events in wanted.items():
-                self._poll.register(fd, events)
-            self._polled = wanted
+        self._watch.want(wanted)
         if hurry:
-            return 0
+            return self._watch.wait(0)
+        if self._watch.flooded and not self._blocked:
+            raw = [self._sources[source] for source in _RAW]
+            for fd in raw:
+                self._pipes.grow(fd)
+            self._watch.gather(raw)
         deadline = machine.next_deadline()
-        if deadline is None:
-            return None
-        return min(max(0.0, deadline - monotonic()) * 1000, _LONGEST_POLL_MILLIS)
+        left = None if deadline is None else min(max(0.0, deadline - monotonic()) * 1000, _LONGEST_POLL_MILLIS)
+        return self._watch.wait(left)
 
     def _read(self, source: Source, fd: int) -> None:
         machine = self._machine
@@ -144,8 +140,10 @@ class RelayLoop:
             if count == 0:
                 machine.receive_eof(source, monotonic())
                 return
-            if count >= _FULL_PIPE_BYTES:
-                self._grow(fd)
+            if count >= FULL_PIPE_BYTES:
+                self._pipes.grow(fd)
+            if source in _RAW:
+                self._watch.read(count)
             machine.receive(source, self._view[:count], monotonic())
 
     def _act(self) -> None:
@@ -191,7 +189,7 @@ class RelayLoop:
         try:
             count = os.writev(_EVENTS_FD, buffers)
         except BlockingIOError:
-            self._blocked = not self._grow(_EVENTS_FD)
+            self._blocked = not self._pipes.grow(_EVENTS_FD)
             return not self._blocked
         except OSError as error:
             self._lose_consumer(error.strerror or str(error), monotonic())
@@ -208,8 +206,7 @@ class RelayLoop:
             case CloseInput(target):
                 self._stalled.discard(target)
                 fd = self._targets.pop(target)
-                if self._polled.pop(fd, None) is not None:
-                    self._poll.unregister(fd)
+                self._watch.forget(fd)
                 os.close(fd)
             case Finish():
                 self._finish = effect
@@ -234,21 +231,7 @@ class RelayLoop:
         return None
 
     def _pipe_sizes(self) -> dict[Source, int]:
-        return {
-            source: fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ)
-            for source, fd in self._sources.items()
-            if source is not Source.COMMANDS
-        }
-
-    def _grow(self, fd: int) -> bool:
-        """Make a pipe larger, once; returns whether it now is."""
-        if fd in self._grown:
-            return False
-        self._grown.add(fd)
-        try:
-            return fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) < fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        except OSError:
-            return False
+        return {source: pipe_size(fd) for source, fd in self._sources.items() if source is not Source.COMMANDS}
 
 
 def _outcome(pidfd: int) -> Outcome:

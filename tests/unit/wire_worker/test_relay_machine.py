@@ -142,7 +142,9 @@ def test_a_launch_that_failed_does_not_wait_for_a_blocked_consumer_for_ever() ->
 def test_a_shutdown_tells_the_worker_and_kills_it_at_its_deadline() -> None:
     """WW-TELL-WORKER WW-DEADLINE-FIXED"""
     relay = Relay()
+    assert not relay.machine.retiring
     assert relay.commands(shutdown(600)) == [{"kind": "shutdown_started"}]
+    assert relay.machine.retiring
     assert relay.effects == [CloseInput(Target.STDIN)]
     assert b"".join(relay.machine.input_buffers(Target.SIDEBAND)) == b'{"kind":"shutdown"}\n'
     relay.at(0.59)
