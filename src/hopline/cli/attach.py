@@ -26,8 +26,8 @@ def attach(run: str, plain: bool, tail: int | None) -> int:
 
     connection = dial(record)
     from hopline.cli import live
-    from hopline.cli.facts import RunFacts, exit_status, fold_all
     from hopline.cli.keys import KeySource
+    from hopline.client.facts import RunFacts, exit_status, fold_all
     from hopline.client.history import bearings, last_lines
 
     if tail is None and sys.stdout.isatty():

@@ -10,9 +10,9 @@ from hopline.cli import diagnosis
 from hopline.cli.diagnosis import JournalHealth, Orphan
 from hopline.cli.listing import unreadable
 from hopline.cli.places import found, json_option
-from hopline.cli.rendering import plain, plural, size
 from hopline.errors import Refused, Unavailable, UsageError
 from hopline.records import RECORD_FILE, run_folder, run_ids
+from hopline.rendering import plain, plural, size
 from hopline.settings import load_settings
 
 

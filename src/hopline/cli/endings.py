@@ -8,8 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from hopline.cli import facts
-from hopline.client import Subscription, dial, dial_live
+from hopline.client import Subscription, dial, dial_live, facts
 from hopline.client.batches import read_batch
 from hopline.client.history import bearings
 from hopline.errors import ConnectDenied, RunGone, Unavailable

@@ -35,7 +35,7 @@ def ls(every: bool, as_json: bool) -> int:
         return 0
     sys.stdout.write(text(shown, _columns()))
     if hidden := len(found) - len(kept):
-        from hopline.cli.rendering import plural
+        from hopline.rendering import plural
 
         sys.stdout.write(f"{plural(hidden, 'older run')} not shown; all of them: hopline ls --all\n")
     return 0
@@ -61,7 +61,7 @@ def record_line(record: RunRecord) -> str:
 
 def text(shown: list[RunRecord], columns: int) -> str:
     """The table, commands cut to `columns` when that is not 0."""
-    from hopline.cli.rendering import age, command, plain, seconds_since, table
+    from hopline.rendering import age, command, plain, seconds_since, table
 
     rows = [(record.id, plain(record.name), status(record), age(seconds_since(record.started_at))) for record in shown]
     head = ("RUN", "NAME", "STATUS", "AGE", "COMMAND")
@@ -73,7 +73,7 @@ def text(shown: list[RunRecord], columns: int) -> str:
 def status(record: RunRecord) -> str:
     """The status in a few words: `running`, `failed (7)`, `failed (SIGKILL)`, `running, held: no room`."""
     if record.waiting:
-        from hopline.cli.rendering import plain
+        from hopline.rendering import plain
 
         return f"{record.status}, held: {plain(record.waiting)}"
     if record.signal is not None:

@@ -6,21 +6,20 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from hopline.cli import facts
 from hopline.cli.controls import Controls
 from hopline.cli.feed import InputFeed
 from hopline.cli.keys import KeySource
-from hopline.cli.rendering import age, seconds_since, size
 from hopline.cli.screen import Screen
 from hopline.cli.sinks import SinkClosed
 from hopline.cli.statuses import FAILED, INTERRUPTED, PIPE_CLOSED, SIGNALLED
 from hopline.cli.statusline import StatusLine
 from hopline.cli.steering import Act, Steering
 from hopline.cli.view import Leaving, Seat, View, ViewOptions
-from hopline.client import Subscription, connect, dial
+from hopline.client import Subscription, connect, dial, facts
 from hopline.client.batches import Output
 from hopline.errors import HoplineError, RunGone, Unavailable
 from hopline.records import ENDED, RunRecord, is_live, read_record
+from hopline.rendering import age, seconds_since, size
 
 LAST_WORDS_SECONDS = 1.0
 """How long our own last words may wait for a reader."""

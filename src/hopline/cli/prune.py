@@ -30,9 +30,9 @@ def prune(older_than: str | None, keep: int | None, dry_run: bool, yes: bool, as
     """
     import msgspec
 
-    from hopline.cli.rendering import plain, plural, size
     from hopline.cli.show import folder_bytes
     from hopline.records import records, run_folder
+    from hopline.rendering import plain, plural, size
 
     older = parse_age(older_than or ("0s" if keep is not None else DEFAULT_AGE))
     from hopline.cli.diagnosis import marked_runs
@@ -68,7 +68,7 @@ def choose(every: list[RunRecord], older_seconds: float, keep: int) -> list[RunR
         older_seconds: a run that ended less long ago stays.
         keep: this many of the newest stay.
     """
-    from hopline.cli.rendering import seconds_since
+    from hopline.rendering import seconds_since
 
     old = every[: max(0, len(every) - keep)]
     return [

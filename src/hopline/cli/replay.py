@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from hopline.cli.facts import RunFacts, fold_all
 from hopline.cli.live import resume
 from hopline.cli.screen import Screen
 from hopline.cli.sinks import SinkClosed
 from hopline.cli.statuses import PIPE_CLOSED
 from hopline.cli.view import View, ViewOptions
 from hopline.client import Connection, Subscription, dial
+from hopline.client.facts import RunFacts, fold_all
 from hopline.client.history import bearings, last_lines
 from hopline.client.memory import keep_large_blocks
 from hopline.records import RunRecord, is_live

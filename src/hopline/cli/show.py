@@ -7,14 +7,13 @@ from pathlib import Path
 import click
 import msgspec
 
-from hopline.cli import facts
 from hopline.cli.listing import as_shown, status
 from hopline.cli.places import found, json_option, run_argument
-from hopline.cli.rendering import age, command, plain, seconds_since, size
-from hopline.client import dial
+from hopline.client import dial, facts
 from hopline.client.history import bearings
 from hopline.errors import HoplineError
 from hopline.records import RunRecord, is_live
+from hopline.rendering import age, command, plain, seconds_since, size
 from hopline.wire.client.payloads import Descendant, Descendants, WorkerRetired
 
 

@@ -7,7 +7,7 @@ what the person types lands over it. It is drawn only while the output is at the
 from collections import deque
 from dataclasses import dataclass
 
-from hopline.cli.rendering import age, size
+from hopline.rendering import age, size
 
 MIN_COLUMNS = 20
 """A narrower terminal gets no status line."""

@@ -9,16 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hopline.cli.controls import Controls
-from hopline.cli.facts import RunFacts, fold
 from hopline.cli.feed import InputFeed
 from hopline.cli.keys import KeySource
-from hopline.cli.rendering import plain
 from hopline.cli.screen import Screen
 from hopline.cli.statusline import Facts, Rate
 from hopline.cli.steering import Act, Steering
 from hopline.client import Subscription
 from hopline.client.batches import Output, read_batch, read_lines
+from hopline.client.facts import RunFacts, fold
 from hopline.errors import Unavailable
+from hopline.rendering import plain
 from hopline.wire.client.events import RunEvent, decode_event
 
 TICK_SECONDS = 0.25

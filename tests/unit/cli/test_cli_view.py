@@ -5,10 +5,10 @@ import json
 import pytest
 from scripted_server import batch, event, output, subscribed
 
-from hopline.cli.facts import RunFacts
 from hopline.cli.screen import Screen
 from hopline.cli.view import View, ViewOptions
 from hopline.client import Subscription
+from hopline.client.facts import RunFacts
 from hopline.errors import Unavailable
 
 END = event(99, "run_finished")

@@ -1,7 +1,7 @@
 import msgspec
 
-from hopline.cli import facts
-from hopline.cli.facts import RunFacts, fold_all
+from hopline.client import facts
+from hopline.client.facts import RunFacts, fold_all
 from hopline.wire.client.events import RunEvent
 from hopline.wire.client.payloads import (
     Descendant,

@@ -1,6 +1,6 @@
 import pytest
 
-from hopline.cli import rendering
+from hopline import rendering
 
 
 @pytest.mark.parametrize(

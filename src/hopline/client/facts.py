@@ -7,8 +7,7 @@ signalled, its descendants are gone, remain, or are unknown (docs/guide, "What i
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from hopline.cli.rendering import plain, plural, signal_name
-from hopline.cli.statuses import SIGNALLED
+from hopline.rendering import plain, plural, signal_name
 from hopline.wire.client.events import RunEvent, payload_of
 from hopline.wire.client.payloads import (
     Descendant,
@@ -19,6 +18,9 @@ from hopline.wire.client.payloads import (
     WorkerSignaled,
     WorkerStarted,
 )
+
+_SIGNALLED = 128
+"""Added to a signal's number to make the exit status that shells use."""
 
 RUN_ENDS = frozenset({"run_finished", "run_failed", "run_interrupted", "configuration_failed"})
 """Events that nothing of their run follows."""
@@ -94,7 +96,7 @@ def exit_status(facts: RunFacts) -> int:
     if worker is None:
         return 1
     if worker.signal is not None:
-        return SIGNALLED + worker.signal
+        return _SIGNALLED + worker.signal
     return 1 if worker.code is None else worker.code & 0xFF
 
 
