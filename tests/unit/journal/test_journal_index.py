@@ -151,6 +151,29 @@ def test_a_view_reads_the_index_of_a_live_writer_without_touching_it(tmp_path: P
     assert sorted(path.name for path in tmp_path.iterdir()) == ["index.db", "segments", "store.json"]
 
 
+@pytest.mark.parametrize("left", [("-wal", "-shm"), ("-wal",), ("-shm",), ("-journal",), ()])
+def test_an_index_left_by_a_killed_writer_is_read_or_done_without(tmp_path: Path, left: tuple[str, ...]) -> None:
+    journal = Journal.create(tmp_path / "live", "0123456789ab", JournalOptions(reserve_bytes=0))
+    append(journal, 9000, 300)
+    wait_until(lambda: journal._writer._parts.ledger.current)
+    shutil.copytree(tmp_path / "live", tmp_path / "killed")
+    journal.close()
+    for path in (tmp_path / "killed").glob("index.db-*"):
+        if path.name.removeprefix("index.db") not in left:
+            path.unlink()
+    if "-journal" in left:
+        (tmp_path / "killed" / "index.db-journal").write_bytes(b"half")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "killed").iterdir()}
+    view = JournalView.open(tmp_path / "killed")
+    assert view.read(8998).data == lines([8999, 9000], 300)
+    assert len(view.spine(9000)) == 900
+    view.close()
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "killed").iterdir()} == before
+    report = repair(tmp_path / "killed", live=False)
+    assert not report.damage
+    assert dump(tmp_path / "killed") == dump(tmp_path / "live")
+
+
 def test_every_query_says_its_purpose_and_every_file_is_read() -> None:
     for text in queries().values():
         assert text.startswith("-- ")
