@@ -1,9 +1,11 @@
-"""The public client: finds a run, starts or reopens its server, and speaks the client wire with it. Blocking and small.
+"""The public client: finds a run, starts or reopens its server, and speaks the client wire with it.
 
-Faces use nothing else to reach a run; they never open a journal.
+Faces use nothing else to reach a run; they never open a journal. What is imported here is blocking and small; `open`,
+for asyncio, and what it gives are imported when they are first named (docs/guide/python-client.md).
 """
 
 import time
+from typing import TYPE_CHECKING, Any
 
 from hopline.client.connection import Connection, connect
 from hopline.client.start import ServerStart, reopen, start_run
@@ -11,7 +13,76 @@ from hopline.client.subscription import Subscription
 from hopline.errors import RunGone
 from hopline.records import ENDED, RunRecord, is_live, read_record, shown_status
 
-__all__ = ["Connection", "ServerStart", "Subscription", "connect", "dial", "dial_live", "reopen", "start_run"]
+if TYPE_CHECKING:
+    from hopline.client.items import (
+        Connected,
+        Disconnected,
+        Executions,
+        Finished,
+        Item,
+        Position,
+        Reason,
+        Rebootstrapped,
+        Reconnected,
+    )
+    from hopline.client.session import Receipt, Run
+    from hopline.client.session import open_run as open  # noqa: A004  # it is read as hopline.client.open
+    from hopline.client.stream import EventStream
+
+__all__ = [
+    "Connected",
+    "Connection",
+    "Disconnected",
+    "EventStream",
+    "Executions",
+    "Finished",
+    "Item",
+    "Position",
+    "Reason",
+    "Rebootstrapped",
+    "Receipt",
+    "Reconnected",
+    "Run",
+    "ServerStart",
+    "Subscription",
+    "connect",
+    "dial",
+    "dial_live",
+    "open",
+    "reopen",
+    "start_run",
+]
+
+_LAZY = {
+    "EventStream": "stream",
+    "Receipt": "session",
+    "Run": "session",
+    **dict.fromkeys(
+        (
+            "Connected",
+            "Disconnected",
+            "Executions",
+            "Finished",
+            "Item",
+            "Position",
+            "Reason",
+            "Rebootstrapped",
+            "Reconnected",
+        ),
+        "items",
+    ),
+}
+"""Where the names of the asyncio side live: asyncio is not imported for a command that does not need it."""
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "open":
+        return import_module("hopline.client.session").open_run
+    if name in _LAZY:
+        return getattr(import_module(f"hopline.client.{_LAZY[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 SETTLE_SECONDS = 5.0

@@ -79,8 +79,11 @@ class CheckpointAssembler:
         self._open: _Transfer | None = None
 
     def batch(self, batch: EventBatch) -> Executions | Fault | None:
-        """A frame of events. Returns its list when it carries one; a deferred one opens or continues a transfer."""
-        superseded, self._open = self._open, None
+        """A frame of events. Returns its list when it carries one; a deferred one opens or continues a transfer.
+
+        Either supersedes what was under way: late parts of that match nothing any more.
+        """
+        self._open = None
         checkpoint_id = batch.active_executions_checkpoint_id
         if batch.active_executions is not None:
             if checkpoint_id is not None:
@@ -88,7 +91,6 @@ class CheckpointAssembler:
             return Executions(batch.through_sequence, tuple(batch.active_executions))
         if checkpoint_id is None or not _DIGEST.fullmatch(checkpoint_id):
             return Fault("a batch deferred its list of executions without a valid checkpoint")
-        del superseded  # late parts of it match nothing any more
         self._open = _Transfer(batch, [], 0)
         return None
 
@@ -129,7 +131,7 @@ class CheckpointAssembler:
             return "a part's cursor differs from its batch's"
         if transfer.payloads and chunk.parts != transfer.parts:
             return "the number of parts changed within a checkpoint"
-        if chunk.part != len(transfer.payloads) or chunk.part >= chunk.parts:
+        if chunk.part != len(transfer.payloads):
             return f"part {chunk.part} came where part {len(transfer.payloads)} was due"
         return None
 

@@ -116,4 +116,17 @@ class Executions:
     executions: tuple[Raw, ...]
 
 
-Item = RunEvent | Connected | Disconnected | Reconnected | Rebootstrapped | Executions
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Nothing follows; always the last item.
+
+    Args:
+        position: the last event there is.
+        complete: whether the run's end is recorded; when false, its server is gone and had not ended it.
+    """
+
+    position: Position
+    complete: bool
+
+
+Item = RunEvent | Connected | Disconnected | Reconnected | Rebootstrapped | Executions | Finished

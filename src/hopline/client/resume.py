@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from hopline.client.checkpoints import Fault
+from hopline.client.facts import RUN_ENDS
 from hopline.client.items import Connected, Disconnected, Item, Position, Reason, Rebootstrapped, Reconnected
 from hopline.wire.client.events import RunEvent
 from hopline.wire.client.requests import Subscribe
@@ -15,9 +16,6 @@ from hopline.wire.client.streams import EventBatch
 
 BACKOFF_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Waits before each attempt to dial again; after the last one the reader is told (reference 7.6)."""
-
-RUN_ENDS = frozenset({"run_finished", "run_failed", "run_interrupted", "configuration_failed"})
-"""Events that nothing of their run follows, unless it is started again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +65,8 @@ class Resume:
         """The newest event that the server has told of."""
         self.over = False
         """Whether the newest event that was given ends the run."""
+        self.applied = True
+        """Whether the last frame was this run's: when not, nothing else that it carried counts (reference 7.3)."""
         self._tail = tail
         self._backoff = tuple(backoff_seconds)
         self._attempt = 0
@@ -227,6 +227,7 @@ class Resume:
                 self.over = True
             elif event.type == "run_started":
                 self.over = False
+        self.applied = not foreign
         if not foreign:
             last = max(last, batch.through_sequence)
         self.latest_sequence = max(self.latest_sequence, last)
