@@ -1,13 +1,13 @@
 """The life of one connection: requests one after another, or one subscription. The same on every carrier."""
 
 from hopline.run.answers import Answers
+from hopline.run.channel import Channel
 from hopline.run.subscriptions import Subscriptions
-from hopline.serve.unix import UnixChannel
 from hopline.wire.client.requests import Subscribe
 from hopline.wire.client.session import Received, Rejected
 
 
-async def serve(channel: UnixChannel, answers: Answers, subscriptions: Subscriptions) -> None:
+async def serve(channel: Channel, answers: Answers, subscriptions: Subscriptions) -> None:
     """Serve `channel` until its peer has left. A Response that the peer does not wait for ends only this."""
     while (item := await channel.next()) is not None:
         match item:

@@ -4,7 +4,6 @@ Facts are recorded as they are told and never inferred from one another: an inte
 what became of descendants, the run's status (docs/wire/client.md, "Events of a run").
 """
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -173,13 +172,3 @@ class Controller:
     def over(self) -> bool:
         """Whether the run's end is recorded."""
         return ended(RunStatus(self._recorder.status))
-
-
-async def patiently(check: Callable[[], bool], seconds: float) -> bool:
-    """Ask `check` until it is true or `seconds` have passed."""
-    deadline = asyncio.get_running_loop().time() + seconds
-    while not check():
-        if asyncio.get_running_loop().time() >= deadline:
-            return False
-        await asyncio.sleep(0.02)
-    return True

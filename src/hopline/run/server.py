@@ -16,7 +16,7 @@ from hopline.records import RunRecord, RunSpec
 from hopline.run.answers import Answers
 from hopline.run.commits import Commits
 from hopline.run.connection import serve
-from hopline.run.controller import Controller, patiently
+from hopline.run.controller import Controller
 from hopline.run.ending import StopOrder
 from hopline.run.environment import worker_environment
 from hopline.run.generation import Generation, Handle
@@ -184,7 +184,7 @@ class RunServer:
         """Let subscribers have everything; see docs/wire/client.md, "Lifetime"."""
         subscriptions = self._subscriptions
         if self._spec.attached and not subscriptions.ever:
-            await patiently(lambda: subscriptions.ever or self._impatient.is_set(), FIRST_SUBSCRIBER_SECONDS)
+            await _patiently(lambda: subscriptions.ever or self._impatient.is_set(), FIRST_SUBSCRIBER_SECONDS)
         settled_at = stuck_at = self._loop.time()
         progress = subscriptions.progress()
         while subscriptions.count and not self._impatient.is_set():
@@ -204,3 +204,13 @@ class RunServer:
         report = self._journal.close()
         if report.unwritten_events:
             log.error("%d events could not be written: %s", report.unwritten_events, report.reason)
+
+
+async def _patiently(check: Callable[[], bool], seconds: float) -> bool:
+    """Ask `check` until it is true or `seconds` have passed."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while not check():
+        if asyncio.get_running_loop().time() >= deadline:
+            return False
+        await asyncio.sleep(0.02)
+    return True

@@ -10,8 +10,8 @@ import logging
 from hopline.errors import HoplineError
 from hopline.ids import new_store_id
 from hopline.journal.port import EventStore
+from hopline.run.channel import Channel
 from hopline.run.cursor import Frames, StreamCursor
-from hopline.serve.unix import UnixChannel
 from hopline.wire.client.requests import Subscribe
 from hopline.wire.client.responses import Code, diagnosed
 from hopline.wire.client.session import Received
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 class Subscriber:
     """One subscription: who asked, where it stands, whether it failed."""
 
-    def __init__(self, channel: UnixChannel, received: Received, cursor: StreamCursor | None) -> None:
+    def __init__(self, channel: Channel, received: Received, cursor: StreamCursor | None) -> None:
         self.channel = channel
         self.received = received
         self.cursor = cursor
@@ -74,7 +74,7 @@ class Subscriptions:
         sent = sum(one.cursor.sent for one in self._subscribers if one.cursor is not None)
         return sent, sum(one.channel.unsent_bytes() for one in self._subscribers)
 
-    async def serve(self, channel: UnixChannel, received: Received, request: Subscribe) -> None:
+    async def serve(self, channel: Channel, received: Received, request: Subscribe) -> None:
         """Own the connection of an accepted subscribe until the peer leaves or the stream fails."""
         self.ever = True
         channel.session.subscribed()
