@@ -87,7 +87,7 @@ def launch(argv: "Sequence[str]", *, sideband: bool) -> LaunchedWorker:
                 environment[name] = str(number)
         pid = os.posix_spawnp(
             argv[0],
-            argv,
+            list(argv),
             environment,
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, their, fd) for fd, their in enumerate((their_stdin, their_stdout, their_stderr))
