@@ -13,7 +13,7 @@ $(VENV)/.stamp: pyproject.toml uv.lock
 	@touch $@
 
 run: setup                       ## the demonstration, or yours: make run ARGS="-- CMD..."
-	@$(BIN)/hopline run $(if $(ARGS),$(ARGS),--name demo -- $(BIN)/python -m hopline.demo)
+	@test -t 1 || export NO_COLOR=1; $(BIN)/hopline run $(if $(ARGS),$(ARGS),--name demo -- $(BIN)/python -m hopline.demo)
 
 test: setup                      ## every test; installs what is missing when it may
 	@scripts/system-packages.sh

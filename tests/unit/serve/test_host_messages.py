@@ -24,7 +24,10 @@ from hopline.serve.host_messages import (
 
 
 def test_the_requests_of_the_contract_are_understood() -> None:
-    connect = b'{"type":"run.connect","protocol_version":1,"request_id":"r","client_id":"c","instance_id":null,"socket_path":"/s"}'
+    connect = (
+        b'{"type":"run.connect","protocol_version":1,"request_id":"r","client_id":"c",'
+        b'"instance_id":null,"socket_path":"/s"}'
+    )
     assert decode_host_request(connect) == RunConnect(request_id="r", client_id="c", socket_path="/s")
     assert decode_host_request(b'{"type":"run.connect","instance_id":"0123456789ab"}') == RunConnect(
         instance_id="0123456789ab"
