@@ -245,6 +245,24 @@ say("ended" if b"shutdown" not in data and data.startswith(b'{{"kind":"evaluate"
         assert events[-1] == {"kind": "worker_exited", "code": 0}
 
 
+def test_a_relay_that_was_not_scheduled_does_not_blame_its_consumer() -> None:
+    """WW-FLUSH-BOUND"""
+    with RelayProcess(OURS, worker("write(1, b'x' * 2_000_000)"), reading=False) as process:
+        pid = process.first_event()["pid"]
+        until(lambda: process_state(pid) == "Z")
+        os.kill(process.process.pid, signal.SIGSTOP)
+        process.send(frame("interrupt", request_id=1))
+        time.sleep(1.2)
+        process.read_on()
+        process.wait_for("stdout", 3)
+        time.sleep(0.05)
+        os.kill(process.process.pid, signal.SIGCONT)
+        events = process.finish()
+        assert_orderly(events)
+        assert stream(events, "stdout") == b"x" * 2_000_000
+        assert process.status == 0
+
+
 def test_a_patient_relay_keeps_the_tail_for_a_controller_that_holds_output_back() -> None:
     """WW-PATIENT"""
     code = "write(1, b'x' * 2_000_000)"

@@ -85,12 +85,14 @@ class RelayLoop:
     def _turn(self) -> None:
         """Wait for something, then let the machine see all that is ready: commands first, the exit last."""
         machine = self._machine
+        before = monotonic()
         ready = self._wait()
         now = monotonic()
         if _EVENTS_FD in ready:
             if ready[_EVENTS_FD] & _GONE:
                 self._lose_consumer("the reader closed its end", now)
             self._blocked = False
+            self._act()
         self._stalled -= {target for target, fd in self._targets.items() if fd in ready}
         for source, fd in self._sources.items():
             hurry = machine.draining and source is not Source.COMMANDS
@@ -100,8 +102,8 @@ class RelayLoop:
         if self._worker is not None and not self._exit_seen and self._worker.pidfd in ready:
             self._exit_seen = True
             machine.worker_ended(_outcome(self._worker.pidfd), self._pipe_sizes(), monotonic())
-        self._act()  # before time is judged: a relay that was not scheduled must not blame its consumer
-        machine.on_time(monotonic())
+        self._act()
+        machine.on_time(before)
         self._act()
 
     def _wait(self) -> dict[int, int]:

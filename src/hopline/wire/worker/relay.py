@@ -158,7 +158,12 @@ class RelayMachine:
         self._settle(now)
 
     def on_time(self, now: float) -> None:
-        """Time has passed."""
+        """It was `now` before the consumer and the sources were last found as they are.
+
+        Only here is a consumer given up: a relay that was not scheduled must not blame others (WW-FLUSH-BOUND).
+        """
+        if self._events.waiting and self._retirement.consumer_given_up(now):
+            self._lose_consumer(f"the consumer took nothing for {self._limits.flush_seconds} s", now)
         self._settle(now)
 
     # What to do
@@ -261,8 +266,6 @@ class RelayMachine:
 
     def _settle_retirement(self, now: float) -> None:
         retirement = self._retirement
-        if self._events.waiting and retirement.consumer_given_up(now):
-            self._lose_consumer(f"the consumer took nothing for {self._limits.flush_seconds} s", now)
         if retirement.kill_due(now):
             self._effects.append(KillWorker())
         if retirement.unkillable(now):

@@ -93,7 +93,7 @@ class Retirement:
 
     def took(self, now: float) -> None:
         """The consumer took something, or has nothing to take."""
-        self._flush_from = now
+        self._flush_from = max(self._flush_from, now)
 
     def consumer_given_up(self, now: float) -> bool:
         """Whether a consumer for whom something waits has had its time (WW-FLUSH-BOUND)."""
