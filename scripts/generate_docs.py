@@ -1,7 +1,8 @@
 """Writes the parts of docs/guide that come from the code: command, settings and status tables, and examples.
 
 A part stands between `<!-- NAME -->` and `<!-- end -->`. `--check` writes nothing and exits with 1 when a page is not
-current. Examples are the sessions of tests/e2e/guide_examples.py, which tests/e2e/test_guide.py runs.
+current. Examples are the sessions of tests/e2e/guide_examples.py, which tests/e2e/test_guide.py runs, and the functions
+of tests/e2e/python_client_examples.py, which tests/e2e/test_python_client.py runs.
 """
 
 import ast
@@ -37,6 +38,8 @@ def part(name: str) -> str:
         return "".join(
             f"    {line}\n" if line else "\n" for line in examples()[name.removeprefix("example ")].splitlines()
         )
+    if name.startswith("python "):
+        return f"```python\n{functions()[name.removeprefix('python ').replace('-', '_')]}\n```\n"
     return makers[name]()
 
 
@@ -88,6 +91,16 @@ def examples() -> dict[str, str]:
     spec.loader.exec_module(module)
     found: dict[str, str] = module.EXAMPLES
     return found
+
+
+def functions() -> dict[str, str]:
+    """The source of each example in Python, by the function's name."""
+    source = (ROOT / "tests/e2e/python_client_examples.py").read_text(encoding="utf-8")
+    return {
+        node.name: ast.get_source_segment(source, node) or ""
+        for node in ast.parse(source).body
+        if isinstance(node, ast.AsyncFunctionDef)
+    }
 
 
 def _paragraphs(text: str) -> str:

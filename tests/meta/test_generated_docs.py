@@ -32,6 +32,12 @@ def test_every_example_that_a_test_runs_is_shown(generator: ModuleType) -> None:
     assert set(re.findall(r"<!-- example ([a-z-]+) -->", text)) == set(generator.examples())
 
 
+def test_every_example_in_python_that_a_test_runs_is_shown(generator: ModuleType) -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "guide").glob("*.md"))
+    shown = {name.replace("-", "_") for name in re.findall(r"<!-- python ([a-z-]+) -->", text)}
+    assert shown == set(generator.functions())
+
+
 def test_every_setting_says_what_it_does(generator: ModuleType) -> None:
     assert all(row.rstrip("|").split("|")[-1].strip() for row in generator.settings().splitlines()[2:])
 

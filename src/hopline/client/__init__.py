@@ -14,6 +14,7 @@ from hopline.errors import RunGone
 from hopline.records import ENDED, RunRecord, is_live, read_record, shown_status
 
 if TYPE_CHECKING:
+    from hopline.client.facts import RunFacts
     from hopline.client.items import (
         Connected,
         Disconnected,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from hopline.client.session import Receipt, Run
     from hopline.client.session import open_run as open  # noqa: A004  # it is read as hopline.client.open
     from hopline.client.stream import EventStream
+    from hopline.wire.client.events import RunEvent, output_of, payload_of
 
 __all__ = [
     "Connected",
@@ -43,34 +45,29 @@ __all__ = [
     "Receipt",
     "Reconnected",
     "Run",
+    "RunEvent",
+    "RunFacts",
     "ServerStart",
     "Subscription",
     "connect",
     "dial",
     "dial_live",
     "open",
+    "output_of",
+    "payload_of",
     "reopen",
     "start_run",
 ]
 
 _LAZY = {
-    "EventStream": "stream",
-    "Receipt": "session",
-    "Run": "session",
     **dict.fromkeys(
-        (
-            "Connected",
-            "Disconnected",
-            "Executions",
-            "Finished",
-            "Item",
-            "Position",
-            "Reason",
-            "Rebootstrapped",
-            "Reconnected",
-        ),
-        "items",
+        ("Connected", "Disconnected", "Executions", "Finished", "Item", "Position"), "hopline.client.items"
     ),
+    **dict.fromkeys(("Reason", "Rebootstrapped", "Reconnected"), "hopline.client.items"),
+    **dict.fromkeys(("Receipt", "Run"), "hopline.client.session"),
+    **dict.fromkeys(("RunEvent", "output_of", "payload_of"), "hopline.wire.client.events"),
+    "EventStream": "hopline.client.stream",
+    "RunFacts": "hopline.client.facts",
 }
 """Where the names of the asyncio side live: asyncio is not imported for a command that does not need it."""
 
@@ -81,7 +78,7 @@ def __getattr__(name: str) -> Any:
     if name == "open":
         return import_module("hopline.client.session").open_run
     if name in _LAZY:
-        return getattr(import_module(f"hopline.client.{_LAZY[name]}"), name)
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
