@@ -1,6 +1,7 @@
 """A journal without room holds the worker back, says so, goes on when there is room, and never loses a byte."""
 
 import resource
+from pathlib import Path
 
 import psutil
 from run_servers import ENDS, RunningServer, eventually, written
@@ -41,6 +42,18 @@ def test_a_run_at_its_bound_waits_and_can_be_stopped() -> None:
     assert events[-1]["type"] in ENDS
     assert server.leaves() == 0
     assert server.record_now()["waiting"] is None
+
+
+def test_a_run_at_its_bound_cannot_use_its_grace_to_write_on() -> None:
+    server = RunningServer("sh", "-c", "exec yes", max_journal=2_000_000, journal_reserve=0)
+    with server.dial() as control, server.dial() as watcher:
+        watcher.subscribe()
+        eventually(lambda: server.record_now()["waiting"])
+        control.ask(type="command.stop", grace_ms=1500)
+        watcher.events_until(*ENDS)
+    assert server.leaves() == 0
+    segments = (Path(server.record_now()["journal"]) / "segments").glob("*.jsonl")
+    assert sum(path.stat().st_size for path in segments) < 2_000_000 + 32 * 2**20
 
 
 def test_a_run_that_drops_its_oldest_says_which_and_a_subscriber_is_told_the_floor() -> None:

@@ -132,12 +132,16 @@ class WorkerHandle:
             self._pace()
 
     def retire(self, grace_seconds: float) -> None:
-        """End the worker: stdin closed and asked to leave at once, killed after the grace. The first call counts."""
+        """End the worker: stdin closed and asked to leave at once, killed after the grace. The first call counts.
+
+        Output that is held stays held until the grace is over, so that the worker cannot use it to write on; what is
+        under way by then, at most MAX_BACKLOG_BYTES and what the relay and the pipes hold, is told whatever holds.
+        """
         if not self._ladder.begun:
             deadline = self._loop.time() + grace_seconds
             self._controller.writer.shut_down(deadline)
             self._end_by(deadline)
-        self._lift()
+            self._loop.call_at(deadline, self._lift)
 
     async def wait(self) -> Retirement:
         """The one result, for any number of callers: launcher reaped, IO ended, cleanup known (WW-REPLACEMENT)."""
