@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 ARGS   ?=
 
-.PHONY: setup run test check bench soak docs clean
+.PHONY: setup run test check check-web vendor bench soak docs clean
 
 setup: $(VENV)/.stamp            ## .venv with hopline and its tools, at the locked versions
 
@@ -26,6 +26,16 @@ check: setup                     ## format, lint, types, layers, docs
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/codespell src tests docs benchmarks scripts *.md
 	@$(BIN)/pytest -q tests/meta
+
+check-web: node_modules/.stamp   ## types of the page's modules; needs Node.js and npm
+	@npm run --silent check
+
+vendor: node_modules/.stamp      ## copy the page's libraries anew, at the versions of package.json
+	@$(PYTHON) scripts/vendor.py
+
+node_modules/.stamp: package.json package-lock.json
+	@npm ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 bench: setup                     ## the figures of docs/performance.md, each beside its reference
 	@scripts/system-packages.sh

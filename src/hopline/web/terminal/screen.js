@@ -1,0 +1,109 @@
+/** One xterm.js terminal as this page wants it: output only, links with care, find, text of any script. */
+
+import { FitAddon } from "../vendor/addon-fit/addon-fit.mjs";
+import { SearchAddon } from "../vendor/addon-search/addon-search.mjs";
+import { Unicode11Addon } from "../vendor/addon-unicode11/addon-unicode11.mjs";
+import { WebLinksAddon } from "../vendor/addon-web-links/addon-web-links.mjs";
+import { Terminal } from "../vendor/xterm/xterm.mjs";
+import { allowTerminalStyles } from "./csp.js";
+import { palette } from "./palette.js";
+
+/** Columns in panning mode: what most programs are written for. */
+export const PAN_COLUMNS = 120;
+
+const MONO = 'ui-monospace, "SF Mono", "Cascadia Code", "JetBrains Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
+
+/**
+ * @typedef {object} ScreenOptions
+ * @property {boolean} dark
+ * @property {boolean} pan  keep PAN_COLUMNS and pan sideways, instead of wrapping at the window's width
+ * @property {boolean} spoken  whether a screen reader reads the output
+ * @property {number} scrollback  lines
+ * @property {(url: string) => void} onLink  a link is pointed at; "" when it is left
+ * @property {(title: string) => void} onTitle
+ */
+
+export class Screen {
+  terminal;
+  search = new SearchAddon({ highlightLimit: 500 });
+  #fit = new FitAddon();
+  #options;
+
+  /**
+   * @param {HTMLElement} place
+   * @param {ScreenOptions} options
+   */
+  constructor(place, options) {
+    allowTerminalStyles();
+    this.#options = options;
+    const hover = { hover: (/** @type {unknown} */ _, /** @type {string} */ url) => options.onLink(url), leave: () => options.onLink("") };
+    this.terminal = new Terminal({
+      allowProposedApi: true,
+      convertEol: true,
+      cursorInactiveStyle: "none",
+      disableStdin: true,
+      drawBoldTextInBrightColors: false,
+      fontFamily: MONO,
+      fontSize: 13,
+      lineHeight: 1.25,
+      linkHandler: { activate: (_, url) => follow(url), ...hover },
+      logLevel: "off",
+      minimumContrastRatio: 4.5,
+      overviewRuler: { width: 10 },
+      screenReaderMode: options.spoken,
+      scrollback: options.scrollback,
+      theme: palette(options.dark),
+    });
+    this.terminal.loadAddon(this.#fit);
+    this.terminal.loadAddon(this.search);
+    this.terminal.loadAddon(new Unicode11Addon());
+    this.terminal.loadAddon(new WebLinksAddon((_, url) => follow(url), hover));
+    this.terminal.unicode.activeVersion = "11";
+    this.terminal.attachCustomKeyEventHandler(() => false);
+    this.terminal.onTitleChange(options.onTitle);
+    this.terminal.open(place);
+    this.fit();
+  }
+
+  /** Take the size of the place it is in. */
+  fit() {
+    const proposed = this.#fit.proposeDimensions();
+    if (!proposed || !Number.isFinite(proposed.cols) || proposed.rows < 1) return;
+    const cols = this.#options.pan ? Math.max(PAN_COLUMNS, proposed.cols) : Math.max(20, proposed.cols);
+    if (cols !== this.terminal.cols || proposed.rows !== this.terminal.rows) this.terminal.resize(cols, proposed.rows);
+  }
+
+  /** @param {Partial<ScreenOptions>} changes */
+  change(changes) {
+    this.#options = { ...this.#options, ...changes };
+    if (changes.dark !== undefined) this.terminal.options.theme = palette(changes.dark);
+    if (changes.spoken !== undefined) this.terminal.options.screenReaderMode = changes.spoken;
+    if (changes.pan !== undefined) this.fit();
+  }
+
+  /** Whether the last line is in view. */
+  get atEnd() {
+    const { baseY, viewportY } = this.terminal.buffer.active;
+    return viewportY >= baseY;
+  }
+
+  /** Whether the first line that is held is in view. */
+  get atStart() {
+    return this.terminal.buffer.active.viewportY === 0;
+  }
+
+  dispose() {
+    this.terminal.dispose();
+  }
+}
+
+/** Open a link of the output: the web only, in a tab that knows nothing of this one. @param {string} text */
+function follow(text) {
+  let url;
+  try {
+    url = new URL(text);
+  } catch {
+    return;
+  }
+  if (url.protocol === "https:" || url.protocol === "http:") window.open(url, "_blank", "noopener,noreferrer");
+}

@@ -1,0 +1,133 @@
+/** Follows one run: its stream, what is folded from it, and what of it waits to be shown. */
+
+import { Feed } from "../terminal/feed.js";
+import { emptyRun, fold, isOver } from "../state/run.js";
+import { RunStream } from "../wire/stream.js";
+import { EventLog } from "./events.js";
+import { HIDDEN_MILLIS, Pace } from "./pace.js";
+
+/** @import { Output } from "../terminal/output.js" */
+/** @import { RunEvent } from "../wire/types.js" */
+
+export class Follower {
+  run = emptyRun();
+  log = new EventLog();
+  /** Whether the listing says that the run's server is gone. */
+  interrupted = false;
+  /** Characters of output received since the page opened. */
+  received = 0;
+
+  #stream;
+  #feed = new Feed((events) => this.#take(events));
+  #pace = new Pace();
+  #output;
+  #onChange;
+  /** Whether the one that waits is a skip that has been asked for and has not begun. */
+  #skipping = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #hiding;
+  #shown = () => this.#visibility();
+
+  /**
+   * @param {string} runId
+   * @param {string} clientId
+   * @param {Output} output
+   * @param {() => void} onChange
+   */
+  constructor(runId, clientId, output, onChange) {
+    this.#output = output;
+    this.#onChange = onChange;
+    this.#stream = new RunStream(runId, clientId, {
+      onFresh: (floor) => this.#fresh(floor),
+      onEvents: (events, size) => this.#events(events, size),
+      onPosition: () => this.#moved(),
+    });
+    document.addEventListener("visibilitychange", this.#shown);
+  }
+
+  get position() {
+    return this.#stream.position;
+  }
+
+  async follow() {
+    await this.#stream.follow();
+    this.#onChange();
+  }
+
+  /** The terminal has drawn some of what waited. */
+  drained() {
+    this.#keepPace();
+  }
+
+  /** Try at once, if it is waiting for the gateway. */
+  hurry() {
+    this.#stream.hurry();
+  }
+
+  dispose() {
+    document.removeEventListener("visibilitychange", this.#shown);
+    clearTimeout(this.#hiding);
+    this.#stream.stop();
+    this.#feed.clear();
+  }
+
+  /** @param {number} floor */
+  #fresh(floor) {
+    this.#skipping = false;
+    this.#feed.clear();
+    this.run = emptyRun();
+    this.log.reset(floor);
+    this.#output.reset(floor);
+  }
+
+  /** @param {RunEvent[]} events @param {number} size */
+  #events(events, size) {
+    this.#pace.received(events.length, size);
+    this.#feed.push(events, size);
+    this.#keepPace();
+  }
+
+  /** @param {RunEvent[]} events */
+  #take(events) {
+    for (const event of events) this.run = fold(this.run, event);
+    this.log.take(events);
+    this.#output.take(events);
+    this.#keepPace();
+    this.#leaveIfOver();
+    this.#onChange();
+  }
+
+  #moved() {
+    const { phase, cursor, latest } = this.#stream.position;
+    const resumed = phase !== "opening" && phase !== "parked" && latest > cursor;
+    if (resumed && !this.#skipping && this.#output.following && this.#pace.hopeless(latest - cursor)) {
+      this.#skipping = true;
+      this.#stream.skip();
+    }
+    this.#leaveIfOver();
+    this.#onChange();
+  }
+
+  /** An ended run sends nothing more; a connection to it would only keep its record's server up. */
+  #leaveIfOver() {
+    const { phase, cursor, latest } = this.#stream.position;
+    const over = isOver(this.run) || this.interrupted;
+    if (over && phase === "live" && cursor >= latest && this.#feed.pending === 0) this.#stream.end();
+  }
+
+  #keepPace() {
+    switch (this.#pace.decide(this.#feed.pending + this.#output.backlog)) {
+      case "hold":
+        return this.#stream.park();
+      case "resume":
+        return document.hidden ? undefined : this.#stream.unpark();
+      default:
+    }
+  }
+
+  #visibility() {
+    clearTimeout(this.#hiding);
+    if (document.hidden) this.#hiding = setTimeout(() => this.#stream.park(), HIDDEN_MILLIS);
+    else this.#stream.unpark();
+  }
+}

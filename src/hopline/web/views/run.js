@@ -1,0 +1,216 @@
+/** The second view: one run, live, with its controls and what is proven. */
+
+import { html, nothing, render } from "../vendor/lit-html/lit-html.js";
+import { announce } from "../shell/announce.js";
+import { isDark, markSeen, onTheme, settings } from "../shell/settings.js";
+import { claimOf } from "../state/claim.js";
+import { isOver } from "../state/run.js";
+import { newId } from "../wire/requests.js";
+import { showKeys } from "./dialogs.js";
+import { Find } from "./find.js";
+import { Follower } from "./follower.js";
+import { Prompt } from "./prompt.js";
+import { provenPanel } from "./proven.js";
+import { controls, heading, tabs } from "./run_head.js";
+import { Steering } from "./steering.js";
+import { stage } from "./stage.js";
+
+/** @import { Output } from "../terminal/output.js" */
+/** @import { Listing } from "../wire/listing.js" */
+
+/** @typedef {"output" | "events" | "proven"} Tab */
+
+export class RunPage {
+  id;
+  /** @type {Tab} */
+  tab = "output";
+  /** What the output calls itself, by its escape sequence. */
+  outputTitle = "";
+  /** The address of the link that is pointed at. */
+  link = "";
+  steering;
+  /** @type {Output | null} */
+  output = null;
+  /** @type {Follower | null} */
+  follower = null;
+
+  #root;
+  #listing;
+  #place = document.createElement("div");
+  #find = new Find(() => this.update());
+  #prompt;
+  #clientId = newId();
+  #scheduled = false;
+  #disposed = false;
+  #announced = "";
+  #endTheme = onTheme(() => this.output?.change({ dark: isDark() }));
+
+  /** @param {HTMLElement} root @param {string} id @param {Listing} listing */
+  constructor(root, id, listing) {
+    this.id = id;
+    this.#root = root;
+    this.#listing = listing;
+    this.#place.className = "terminal-place";
+    this.steering = new Steering(id, this.#clientId, () => this.#soon());
+    this.#prompt = new Prompt(this.steering, () => this.#soon());
+    this.update();
+    void this.#start();
+  }
+
+  get row() {
+    return this.#listing.rows.get(this.id);
+  }
+
+  get name() {
+    return this.row?.name ?? this.id;
+  }
+
+  get status() {
+    return this.row && !this.row.live ? this.row.status : (this.follower?.run.status ?? this.row?.status ?? "starting");
+  }
+
+  /** Whether anything can be asked of it. */
+  get isOver() {
+    return (this.follower !== null && isOver(this.follower.run)) || this.row?.live === false;
+  }
+
+  get title() {
+    return `${this.name}: ${this.status} · hopline`;
+  }
+
+  update() {
+    if (this.#disposed) return;
+    const { row, follower } = this;
+    if (follower) {
+      follower.interrupted = row?.status === "interrupted" && !row.live;
+      this.steering.generation = follower.run.worker?.generation ?? 1;
+    }
+    if (this.isOver) markSeen(this.id);
+    this.#announce();
+    render(this.#template(Date.now() + this.#listing.skew), this.#root);
+  }
+
+  /** @param {KeyboardEvent} event @returns {boolean} whether it meant something here */
+  key(event) {
+    switch (event.key) {
+      case "/":
+        this.find();
+        return true;
+      case "g":
+        void this.output?.toStart();
+        return true;
+      case "G":
+        this.output?.follow();
+        return true;
+      case "i":
+        this.#prompt.focus();
+        return true;
+      case ".":
+        if (!this.isOver) void this.steering.interrupt();
+        return true;
+      case "1":
+      case "2":
+      case "3":
+        this.select(/** @type {Tab} */ (["output", "events", "proven"][Number(event.key) - 1]));
+        return true;
+      case "Escape":
+        if (this.#find.open) this.#find.end();
+        else location.hash = "#/";
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /** @param {Tab} tab */
+  select(tab) {
+    this.tab = tab;
+    this.update();
+    this.output?.fit();
+  }
+
+  find() {
+    this.select("output");
+    if (this.output) this.#find.begin(this.output);
+  }
+
+  showKeys() {
+    return showKeys(() => this.output?.change({ spoken: settings.spoken }));
+  }
+
+  togglePan() {
+    settings.pan = !settings.pan;
+    this.output?.change({ pan: settings.pan });
+    this.update();
+  }
+
+  /** The network came back, or the person looks: try at once. */
+  hurry() {
+    this.follower?.hurry();
+  }
+
+  dispose() {
+    this.#disposed = true;
+    this.#endTheme();
+    this.follower?.dispose();
+    this.steering.close();
+    this.output?.dispose();
+    render(nothing, this.#root);
+  }
+
+  async #start() {
+    const { Output } = await import("../terminal/output.js");
+    if (this.#disposed) return;
+    const options = {
+      dark: isDark(),
+      pan: settings.pan,
+      spoken: settings.spoken,
+      onLink: (/** @type {string} */ url) => ((this.link = url), this.#soon()),
+      onTitle: (/** @type {string} */ title) => ((this.outputTitle = title.slice(0, 200)), this.#soon()),
+    };
+    const history = (/** @type {number} */ after, /** @type {number} */ before) => this.steering.history(after, before);
+    this.output = new Output(this.#place, options, history, () => (this.follower?.drained(), this.#soon()));
+    this.follower = new Follower(this.id, this.#clientId, this.output, () => this.#soon());
+    await this.follower.follow();
+  }
+
+  /** One drawing for everything that changes until the next frame. */
+  #soon() {
+    if (this.#scheduled || this.#disposed) return;
+    this.#scheduled = true;
+    const draw = () => ((this.#scheduled = false), this.update());
+    if (document.hidden) setTimeout(draw, 250);
+    else requestAnimationFrame(draw);
+  }
+
+  /** @param {number} now */
+  #template(now) {
+    const { follower, row } = this;
+    const claim = follower ? claimOf(follower.position, Date.now(), follower) : null;
+    const history = (/** @type {number} */ after, /** @type {number} */ before) => this.steering.history(after, before);
+    const older = () => void follower?.log.loadOlder(history, () => this.#soon());
+    return html`
+      ${heading(this, claim, now)}
+      <div class="toolbar">${tabs(this)} ${controls(this)}</div>
+      <main id="main" class="run-body ${this.tab}">
+        <section class="output" aria-label="Output">${this.#find.template()} ${stage(this, this.#place)}</section>
+        ${follower && this.tab === "events"
+          ? html`<section class="event-list" aria-label="Events">${follower.log.template(() => this.update(), older)}</section>`
+          : nothing}
+        <aside class="proven" aria-label="Proven">
+          ${follower ? provenPanel(this.id, follower.run, row, this.steering, now) : nothing}
+        </aside>
+      </main>
+      ${this.#prompt.template(this.isOver)}
+    `;
+  }
+
+  /** Changes of state only; never output. */
+  #announce() {
+    const phase = this.follower?.position.phase;
+    const connection = phase === "retrying" || phase === "refused" ? ", connection lost" : "";
+    const said = `${this.name} ${this.status}${connection}`;
+    if (this.#announced && said !== this.#announced) announce(said);
+    this.#announced = said;
+  }
+}

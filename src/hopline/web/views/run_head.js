@@ -1,0 +1,120 @@
+/** What stands above a run's output: what it is, how true what is shown is, the tabs and the controls. */
+
+import { html, nothing } from "../vendor/lit-html/lit-html.js";
+import { isSteerable } from "../state/run.js";
+import { exactAge, outcome, size, toneOf } from "../state/words.js";
+import { nextTheme, settings } from "../shell/settings.js";
+import { askForText, askToEnd } from "./dialogs.js";
+import { icon, mark } from "./marks.js";
+import { GRACE_SECONDS } from "./steering.js";
+
+/** @import { Claim } from "../state/claim.js" */
+/** @import { RunPage, Tab } from "./run.js" */
+
+/** @param {RunPage} page @param {Claim | null} claim @param {number} now */
+export function heading(page, claim, now) {
+  const { row, follower, status } = page;
+  const run = follower?.run;
+  const waiting = row?.waiting ?? null;
+  const tone = toneOf(status, waiting !== null);
+  const words = row && !row.live && row.status !== "interrupted" ? outcome(row) : status;
+  const started = row?.started_at ?? run?.startedAt;
+  const ended = row?.ended_at ?? run?.endedAt;
+  const facts = [
+    run && isSteerable(run) ? run.loop : "command",
+    started ? exactAge((ended ? Date.parse(ended) : now) - Date.parse(started)) : "",
+    row ? size(row.bytes) : "",
+    run && run.generations > 1 ? `generation ${run.generations}` : "",
+  ].filter(Boolean);
+  return html`<header class="bar run-bar">
+    <a class="back" href="#/" aria-label="All runs" title="All runs (Esc)">‹</a>
+    ${mark(tone)}
+    <h1>${page.name}</h1>
+    <p class="summary">
+      <span class="state ${tone}">${waiting ? `waiting: ${waiting}` : words}</span>
+      ${facts.map((fact) => html`<span>${fact}</span>`)}
+      ${page.outputTitle ? html`<span class="output-title" title="the output's own title">${page.outputTitle}</span>` : nothing}
+    </p>
+    ${claim
+      ? html`<p class="claim ${claim.tone}" title=${claim.detail}>
+          <i></i><span>${claim.text}</span>${claim.detail ? html`<span class="detail">${claim.detail}</span>` : nothing}
+        </p>`
+      : nothing}
+    <div class="actions">
+      <button type="button" class="quiet icon" aria-label="Find" title="Find in the output (/)" @click=${() => page.find()}>${icon("find")}</button>
+      <button
+        type="button"
+        class="quiet wrap"
+        aria-label="Wrap lines"
+        aria-pressed=${!settings.pan}
+        title=${settings.pan ? "Lines keep their width; press to wrap them" : "Lines wrap at the edge; press to pan instead"}
+        @click=${() => page.togglePan()}
+      >
+        ${settings.pan ? "pan" : "wrap"}
+      </button>
+      <button type="button" class="quiet icon" aria-label="Light or dark" title="Light or dark (t)" @click=${nextTheme}>${icon("theme")}</button>
+      <button type="button" class="quiet icon keys-button" aria-label="Keys" title="Keys (?)" @click=${() => page.showKeys()}>?</button>
+    </div>
+  </header>`;
+}
+
+/** @param {RunPage} page */
+export function tabs(page) {
+  /** @type {[Tab, string][]} */
+  const names = [
+    ["output", "Output"],
+    ["events", "Events"],
+    ["proven", "Proven"],
+  ];
+  return html`<div class="tabs" role="tablist">
+    ${names.map(
+      ([tab, name]) =>
+        html`<button
+          type="button"
+          role="tab"
+          class=${tab}
+          aria-selected=${page.tab === tab}
+          @click=${() => page.select(tab)}
+        >
+          ${name}
+        </button>`,
+    )}
+  </div>`;
+}
+
+/** @param {RunPage} page */
+export function controls(page) {
+  const { steering, follower } = page;
+  const off = page.isOver || !follower || follower.position.phase === "opening";
+  const steerable = follower !== null && isSteerable(follower.run);
+  const paused = page.status === "paused" || page.status === "pausing";
+  return html`<div class="controls" role="group" aria-label="Controls">
+    <button type="button" ?disabled=${off} title="SIGINT to the worker (.)" @click=${() => steering.interrupt()}>Interrupt</button>
+    ${steerable
+      ? html`<button type="button" ?disabled=${off} @click=${() => steer(page)}>Steer…</button>
+          <button type="button" ?disabled=${off} @click=${() => (paused ? steering.resume() : steering.pause())}>
+            ${paused ? "Resume" : "Pause"}
+          </button>`
+      : nothing}
+    <button type="button" ?disabled=${off} @click=${() => end(page, "Restart")}>Restart…</button>
+    <button type="button" class="stop" ?disabled=${off || page.status === "stopping"} @click=${() => end(page, "Stop")}>
+      ${page.status === "stopping" ? "Stopping" : "Stop…"}
+    </button>
+  </div>`;
+}
+
+/** @param {RunPage} page */
+async function steer(page) {
+  const text = await askForText(`What should ${page.name} know?`, "Steer");
+  if (text) await page.steering.steer(text);
+}
+
+/** @param {RunPage} page @param {"Stop" | "Restart"} verb */
+async function end(page, verb) {
+  const worker = page.follower?.run.worker;
+  const pid = worker?.pid ? ` (pid ${worker.pid})` : "";
+  const ends = `its worker${pid} and what that has started`;
+  const seconds = await askToEnd(verb, page.name, ends, GRACE_SECONDS);
+  if (seconds === null) return;
+  await (verb === "Stop" ? page.steering.stop(seconds) : page.steering.restart(seconds));
+}

@@ -1,0 +1,115 @@
+/** What this page asks of a run, and how far each request has come. Commands, input and history never wait for one another. */
+
+import { Requests } from "../wire/requests.js";
+
+/** @import { Asked } from "../state/proven.js" */
+/** @import { RunEvent } from "../wire/types.js" */
+
+/** How long a worker may take to leave before it is killed, unless a person chooses otherwise. */
+export const GRACE_SECONDS = 10;
+
+export class Steering {
+  /** @type {Map<string, Asked>} the latest of each action */
+  asked = new Map();
+  /** The worker's generation, stamped on what is asked. */
+  generation = 1;
+  /** Until when a worker that was told to leave may stay, in milliseconds; 0 when none was told. */
+  leaveBy = 0;
+
+  #control;
+  #input;
+  #history;
+  #onChange;
+
+  /** @param {string} runId @param {string} clientId @param {() => void} onChange */
+  constructor(runId, clientId, onChange) {
+    this.#control = new Requests(runId, clientId);
+    this.#input = new Requests(runId, clientId);
+    this.#history = new Requests(runId, clientId);
+    this.#onChange = onChange;
+  }
+
+  interrupt() {
+    return this.#ask(this.#control, "interrupt", "command.interrupt");
+  }
+
+  /** @param {number} seconds */
+  stop(seconds) {
+    this.leaveBy = Date.now() + seconds * 1000;
+    return this.#ask(this.#control, "stop", "command.stop", { grace_ms: seconds * 1000 });
+  }
+
+  /** @param {number} seconds */
+  restart(seconds) {
+    this.leaveBy = Date.now() + seconds * 1000;
+    return this.#ask(this.#control, "restart", "command.restart", { grace_ms: seconds * 1000 });
+  }
+
+  pause() {
+    return this.#ask(this.#control, "pause", "command.pause");
+  }
+
+  resume() {
+    return this.#ask(this.#control, "resume", "command.resume");
+  }
+
+  /** @param {string} text */
+  steer(text) {
+    return this.#ask(this.#control, "steer", "command.steer", { text });
+  }
+
+  /** @param {string} text  with its newline */
+  input(text) {
+    return this.#ask(this.#input, "input", "command.input", { text }, 0);
+  }
+
+  endInput() {
+    return this.#ask(this.#input, "input", "command.input", { close: true }, 0);
+  }
+
+  /** @param {number} after @param {number} before @returns {Promise<RunEvent[]>} every event between */
+  async history(after, before) {
+    /** @type {RunEvent[]} */
+    const events = [];
+    for (let cursor = after; cursor < before - 1; ) {
+      const answer = await this.#history.ask("query.events", { after_sequence: cursor, before_sequence: before });
+      const last = answer.events.at(-1);
+      if (!last || last.sequence <= cursor) break;
+      for (const event of answer.events) events.push(event);
+      cursor = last.sequence;
+    }
+    return events;
+  }
+
+  /** Leave the run. */
+  close() {
+    this.#control.close();
+    this.#input.close();
+    this.#history.close();
+  }
+
+  /**
+   * @param {Requests} requests
+   * @param {Asked["action"]} action
+   * @param {string} type
+   * @param {object} [fields]
+   * @param {number} [millis]
+   * @returns {Promise<boolean>} whether the run accepted
+   */
+  async #ask(requests, action, type, fields, millis) {
+    /** @type {Asked} */
+    const asked = { action, at: new Date().toISOString(), acceptedAt: null, error: null, generation: this.generation };
+    this.asked.set(action, asked);
+    this.#onChange();
+    try {
+      await requests.ask(type, fields, millis);
+      asked.acceptedAt = new Date().toISOString();
+      return true;
+    } catch (error) {
+      asked.error = error instanceof Error ? error.message : String(error);
+      return false;
+    } finally {
+      this.#onChange();
+    }
+  }
+}
