@@ -46,10 +46,10 @@ def test_the_page_opens_again_with_the_session_and_grants_no_other() -> None:
     ],
 )
 def test_a_socket_needs_a_credential_and_an_allowed_origin(target: str, route: object) -> None:
-    assert decide(f"{target}?token=t0ken", origins=[OWN]) == Allowed(route, cross_origin=OWN)  # type: ignore[arg-type]
-    assert decide(target, cookies=[COOKIE], origins=[OWN]) == Allowed(route, cross_origin=OWN)  # type: ignore[arg-type]
+    assert decide(f"{target}?token=t0ken", origins=[OWN]) == Allowed(route, cross_origin=OWN)  # type: ignore[arg-type]  # parametrized
+    assert decide(target, cookies=[COOKIE], origins=[OWN]) == Allowed(route, cross_origin=OWN)  # type: ignore[arg-type]  # parametrized
     assert decide(f"{target}?session={SESSION}", origins=["https://box.example"]) == Allowed(
-        route,  # type: ignore[arg-type]
+        route,  # type: ignore[arg-type]  # parametrized
         cross_origin="https://box.example",
     )
     assert status(decide(target, origins=[OWN])) == 403
