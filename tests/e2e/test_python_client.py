@@ -270,6 +270,9 @@ class CuttingDialler:
     def forget(self) -> None:
         """The run stays where it is."""
 
+    async def close(self) -> None:
+        await self._dialler.close()
+
 
 @pytest.mark.parametrize(
     ("way", "cuts", "most_seconds"), [("unix", 150, 0.02), ("websocket", 100, 0.03), ("ssh", 6, 0.3)]

@@ -78,6 +78,9 @@ class ScriptedDialler:
         self.channels.append(ScriptedChannel(script))
         return self.channels[-1]
 
+    async def close(self) -> None:
+        """Nothing was kept."""
+
     def forget(self) -> None:
         self.forgotten += 1
 

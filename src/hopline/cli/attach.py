@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from hopline.cli.places import found, run_argument
+from hopline.cli.places import peer, run_argument, ssh_option
 
 TERMINAL_TAIL_LINES = 1000
 """What a terminal gets of the past unless --tail says otherwise."""
@@ -12,19 +12,18 @@ TERMINAL_TAIL_LINES = 1000
 
 @click.command()
 @run_argument
+@ssh_option
 @click.option("--plain", is_flag=True, help="The output as it is, without a full-screen view.")
 @click.option("--tail", metavar="N", type=click.IntRange(min=0), help="Begin with the last N lines.")
-def attach(run: str, plain: bool, tail: int | None) -> int:
+def attach(run: str, host: str | None, plain: bool, tail: int | None) -> int:
     """Watch RUN live and steer it; of a run that ended, replay the output.
 
     Without --tail everything is replayed first; a terminal begins with the last 1000 lines. What you type goes to the
     worker. Ctrl-C interrupts it, a second Ctrl-C within two seconds stops the run, Ctrl-\\ detaches. Exits with the
     worker's status once it has ended.
     """
-    record = found(run)
-    from hopline.client import dial
-
-    connection = dial(record)
+    there = peer(run, host)
+    connection = there.dial()
     from hopline.cli import live
     from hopline.cli.keys import KeySource
     from hopline.client.facts import RunFacts, exit_status, fold_all
@@ -35,14 +34,14 @@ def attach(run: str, plain: bool, tail: int | None) -> int:
     if tail is None:
         connection.close()
         with KeySource() as keys:
-            return live.watch(record, live.Watch(), keys)
+            return live.watch(there, live.Watch(), keys)
     here = bearings(connection)
     known = fold_all(RunFacts(), here.events)
-    with dial(record) as queries:
+    with there.dial() as queries:
         pieces = last_lines(queries, here.sequence, tail)
     if (status := live.show_pieces(pieces)) is not None:
         return status
     if known.ended is None:
         with KeySource() as keys:
-            return live.watch(record, live.Watch(after=here.sequence, store_id=here.store_id, known=known), keys)
+            return live.watch(there, live.Watch(after=here.sequence, store_id=here.store_id, known=known), keys)
     return exit_status(known)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hopline.cli.places import found, run_argument
+from hopline.cli.places import peer, run_argument, ssh_option
 
 if TYPE_CHECKING:
     from typing import IO
@@ -15,11 +15,12 @@ PIECE_BYTES = 1 << 16
 
 @click.command()
 @run_argument
+@ssh_option
 @click.argument("text", required=False)
 @click.option("--file", "file", metavar="F", help="Send this file's bytes as they are; - for standard input.")
 @click.option("--eof", is_flag=True, help="End the worker's standard input, after what is sent.")
 @click.option("--no-newline", is_flag=True, help="Send TEXT without a newline after it.")
-def send(run: str, text: str | None, file: str | None, eof: bool, no_newline: bool) -> int:
+def send(run: str, host: str | None, text: str | None, file: str | None, eof: bool, no_newline: bool) -> int:
     """Write TEXT and a newline, or a file, to the standard input of RUN's worker.
 
     Returns once the worker's pipe has taken it; whether the worker has read it is not known.
@@ -30,12 +31,11 @@ def send(run: str, text: str | None, file: str | None, eof: bool, no_newline: bo
         raise click.UsageError("nothing to send: give TEXT, --file or --eof")
     if no_newline and text is None:
         raise click.UsageError("--no-newline goes with TEXT")
-    record = found(run)
-    from hopline.client import dial_live
+    there = peer(run, host)
     from hopline.wire.client.requests import CommandInput
 
     sent = 0
-    with dial_live(record, "send to") as connection:
+    with there.dial_live("send to") as connection:
         if text is not None:
             data = text.encode("utf-8", "surrogateescape") + (b"" if no_newline else b"\n")
             for start in range(0, len(data), PIECE_BYTES):
@@ -60,14 +60,13 @@ def interrupt(run: str) -> int:
 
     `delivered` means that the system took the signal; what the worker does about it is the worker's business.
     """
-    record = found(run)
-    from hopline.client import dial_live
+    there = peer(run)
     from hopline.wire.client.requests import CommandInterrupt
 
-    with dial_live(record, "interrupt") as connection:
+    with there.dial_live("interrupt") as connection:
         response = connection.ask(CommandInterrupt())
     status = response.ack.status if response.ack is not None else "accepted"
-    sys.stdout.write(f"{status} (the worker decides what to do; stopping it is: hopline stop {record.id})\n")
+    sys.stdout.write(f"{status} (the worker decides what to do; stopping it is: {there.command('stop')})\n")
     return 0
 
 
@@ -80,15 +79,16 @@ def restart(run: str, grace: float | None) -> int:
     """Retire RUN's worker and, once it is gone, start its command again in the same run."""
     from hopline.cli.endings import restart_and_tell
 
-    return restart_and_tell(found(run), grace)
+    return restart_and_tell(peer(run), grace)
 
 
 @click.command()
 @run_argument
+@ssh_option
 @click.option(
     "--grace", metavar="S", type=click.FloatRange(min=0, max=86_400), help="Seconds to leave before the kill."
 )
-def stop(run: str, grace: float | None) -> int:
+def stop(run: str, host: str | None, grace: float | None) -> int:
     """End RUN and wait for it.
 
     Tells four facts, each proven by itself: the stop was accepted, how the worker ended, what became of its
@@ -96,7 +96,7 @@ def stop(run: str, grace: float | None) -> int:
     """
     from hopline.cli.endings import stop_and_tell
 
-    return stop_and_tell(found(run), grace)
+    return stop_and_tell(peer(run, host), grace)
 
 
 _FOREVER = 7 * 86_400.0

@@ -3,8 +3,9 @@
 So a stop never waits behind an interrupt's receipt, and neither behind output.
 """
 
-from hopline.client import Connection, connect
+from hopline.client import Connection
 from hopline.client.connection import accepted, answer
+from hopline.client.peers import Peer
 from hopline.errors import HoplineError, RunGone
 from hopline.wire.client.requests import CommandInterrupt, CommandStop
 
@@ -13,11 +14,11 @@ class Controls:
     """Sends interrupts and stops without waiting.
 
     Args:
-        socket_path: where the run's server listens.
+        peer: the run.
     """
 
-    def __init__(self, socket_path: str) -> None:
-        self._socket_path = socket_path
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
         self._open: dict[int, tuple[Connection, str]] = {}
 
     def wait_on(self) -> list[int]:
@@ -53,7 +54,7 @@ class Controls:
 
     def _send(self, request: CommandInterrupt | CommandStop, action: str) -> str | None:
         try:
-            connection = connect(self._socket_path)
+            connection = self._peer.connect()
             connection.send(request)
         except HoplineError as error:
             return f"{action} not sent: {error}"

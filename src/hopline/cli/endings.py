@@ -8,9 +8,10 @@ import sys
 import time
 from collections.abc import Callable
 
-from hopline.client import Subscription, dial, dial_live, facts
+from hopline.client import Subscription, facts
 from hopline.client.batches import read_batch
 from hopline.client.history import bearings
+from hopline.client.peers import LocalPeer, Peer
 from hopline.errors import ConnectDenied, RunGone, Unavailable
 from hopline.records import RunRecord, is_live
 from hopline.wire.client.requests import CommandRestart, CommandStop
@@ -25,8 +26,8 @@ PATIENCE_SECONDS = 20.0
 class Follower:
     """Folds a live run's facts, skipping the output in between: a flood does not delay what it waits for."""
 
-    def __init__(self, record: RunRecord, wanted: str) -> None:
-        self._subscription = Subscription(dial_live(record, wanted), tail=1, seconds=ACCEPT_SECONDS)
+    def __init__(self, peer: Peer, wanted: str) -> None:
+        self._subscription = Subscription(peer.dial_live(wanted), tail=1, seconds=ACCEPT_SECONDS)
         self.facts = facts.RunFacts()
 
     def until(self, reached: Callable[[facts.RunFacts], bool], seconds: float) -> bool:
@@ -50,31 +51,34 @@ class Follower:
         self._subscription.close()
 
 
-def stop_and_tell(record: RunRecord, grace: float | None) -> int:
+def stop_and_tell(peer: Peer, grace: float | None) -> int:
     """Stop the run and print the four facts. Returns 0 when the run is known to have ended, 1 otherwise.
 
-    A server that does not answer is sent SIGTERM, which ends its run too.
+    A server of this machine that does not answer is sent SIGTERM, which ends its run too.
     """
     try:
-        follower = Follower(record, "stop")
-        with dial_live(record, "stop") as connection:
+        follower = Follower(peer, "stop")
+        with peer.dial_live("stop") as connection:
             connection.ask(CommandStop(grace_ms=_millis(grace)), ACCEPT_SECONDS)
     except (RunGone, ConnectDenied):
         raise
     except Unavailable:
-        return _stop_by_signal(record)
+        if not isinstance(peer, LocalPeer):
+            raise
+        return _stop_by_signal(peer)
     _tell("stop", "accepted")
     try:
-        whole = follower.until(lambda known: known.ended is not None, _patience(record, grace))
+        whole = follower.until(lambda known: known.ended is not None, _patience(grace))
     finally:
         follower.close()
-    _tell_worker(record, follower.facts)
-    _tell("run", follower.facts.status if whole else "not known to have ended; look again: hopline show " + record.id)
+    _tell_worker(peer.record, follower.facts)
+    _tell("run", follower.facts.status if whole else f"not known to have ended; look again: {peer.command('show')}")
     return 0 if whole else 1
 
 
-def _stop_by_signal(record: RunRecord) -> int:
+def _stop_by_signal(peer: LocalPeer) -> int:
     """SIGTERM to a server that lives and does not answer. Returns 0 once it has left."""
+    record = peer.record
     try:
         server = os.pidfd_open(record.pid)
     except ProcessLookupError:
@@ -93,25 +97,25 @@ def _stop_by_signal(record: RunRecord) -> int:
         _tell("server", f"still there; end it: kill -9 {record.pid}")
         return 1
     _tell("server", "left")
-    known = facts.fold_all(facts.RunFacts(), bearings(dial(record)).events)
+    known = facts.fold_all(facts.RunFacts(), bearings(peer.dial()).events)
     _tell_worker(record, known)
     _tell("run", known.status)
     return 0 if known.ended is not None else 1
 
 
-def restart_and_tell(record: RunRecord, grace: float | None) -> int:
+def restart_and_tell(peer: Peer, grace: float | None) -> int:
     """Restart the run's worker and print what became of the old one. Returns 0 once the new one has started."""
-    follower = Follower(record, "restart")
+    follower = Follower(peer, "restart")
     try:
         follower.until(lambda known: known.worker is not None, PATIENCE_SECONDS)
         before = follower.facts.worker
         old = 0 if before is None else before.generation
-        with dial_live(record, "restart") as connection:
-            connection.ask(CommandRestart(grace_ms=_millis(grace)), PATIENCE_SECONDS + _grace(record, grace))
+        with peer.dial_live("restart") as connection:
+            connection.ask(CommandRestart(grace_ms=_millis(grace)), PATIENCE_SECONDS + _grace(grace))
         _tell("restart", "accepted")
         started = follower.until(
             lambda known: known.ended is not None or (known.worker is not None and known.worker.generation > old),
-            _patience(record, grace),
+            _patience(grace),
         )
     finally:
         follower.close()
@@ -121,7 +125,7 @@ def restart_and_tell(record: RunRecord, grace: float | None) -> int:
     _tell("descendants", facts.descendants_sentence(past))
     new = known.worker
     if not started or known.ended is not None or new is None or new.generation <= old:
-        _tell("new worker", f"not known to have started; look again: hopline show {record.id}")
+        _tell("new worker", f"not known to have started; look again: {peer.command('show')}")
         return 1
     _tell("new worker", f"started, pid {new.pid} (generation {new.generation})")
     return 0
@@ -146,11 +150,11 @@ def _millis(grace: float | None) -> int | None:
     return None if grace is None else math.ceil(grace * 1000)
 
 
-def _grace(record: RunRecord, grace: float | None) -> float:
+def _grace(grace: float | None) -> float:
     from hopline.settings import load_settings
 
     return load_settings().stop_grace_seconds if grace is None else grace
 
 
-def _patience(record: RunRecord, grace: float | None) -> float:
-    return PATIENCE_SECONDS + _grace(record, grace)
+def _patience(grace: float | None) -> float:
+    return PATIENCE_SECONDS + _grace(grace)

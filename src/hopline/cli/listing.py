@@ -6,7 +6,7 @@ import sys
 import click
 import msgspec
 
-from hopline.cli.places import json_option
+from hopline.cli.places import json_option, ssh_option
 from hopline.records import ENDED, RunRecord, is_live
 
 RECENT = 10
@@ -14,20 +14,19 @@ RECENT = 10
 
 
 @click.command()
+@ssh_option
 @click.option("--all", "every", is_flag=True, help="Every run that is kept, not only the live and the latest.")
 @json_option
-def ls(every: bool, as_json: bool) -> int:
+def ls(host: str | None, every: bool, as_json: bool) -> int:
     """List live runs and the latest that ended, newest last.
 
     A run whose server was killed before the run ended is `interrupted`.
     """
-    from hopline.records import records
-
-    found = [(record, is_live(record.id)) for record in records()]
+    found, unverified = here(as_json) if host is None else elsewhere(host)
     kept = found if every else select(found)
     shown = [as_shown(record, live=live) for record, live in kept]
     if as_json:
-        listing = {"version": 1, "instances": shown, "unverified": unreadable()}
+        listing = {"version": 1, "instances": shown, "unverified": unverified}
         sys.stdout.write(msgspec.json.encode(listing).decode() + "\n")
         return 0
     if not shown:
@@ -39,6 +38,27 @@ def ls(every: bool, as_json: bool) -> int:
 
         sys.stdout.write(f"{plural(hidden, 'older run')} not shown; all of them: hopline ls --all\n")
     return 0
+
+
+def here(verify: bool) -> tuple[list[tuple[RunRecord, bool]], list[str]]:
+    """The runs of this machine, oldest first, each with whether it lives; with `verify`, those that cannot be read."""
+    from hopline.records import records
+
+    return [(record, is_live(record.id)) for record in records()], unreadable() if verify else []
+
+
+def elsewhere(host: str) -> tuple[list[tuple[RunRecord, bool]], list[str]]:
+    """As `here`, for the runs of another machine. Raises Unavailable when it cannot be asked."""
+    from hopline.client.host import HostChannel
+    from hopline.client.targets import ssh_target
+
+    channel = HostChannel(ssh_target(host, "@last"))
+    try:
+        listing = channel.runs()
+    finally:
+        channel.close()
+    over = ENDED | {"interrupted"}
+    return [(record, record.status not in over) for record in listing.records], listing.unverified
 
 
 def select(found: list[tuple[RunRecord, bool]]) -> list[tuple[RunRecord, bool]]:

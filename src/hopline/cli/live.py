@@ -15,10 +15,11 @@ from hopline.cli.statuses import FAILED, INTERRUPTED, PIPE_CLOSED, SIGNALLED
 from hopline.cli.statusline import StatusLine
 from hopline.cli.steering import Act, Steering
 from hopline.cli.view import Leaving, Seat, View, ViewOptions
-from hopline.client import Subscription, connect, dial, facts
+from hopline.client import Subscription, facts
 from hopline.client.batches import Output
-from hopline.errors import HoplineError, RunGone, Unavailable
-from hopline.records import ENDED, RunRecord, is_live, read_record
+from hopline.client.peers import Peer
+from hopline.errors import HoplineError, Unavailable
+from hopline.records import ENDED
 from hopline.rendering import age, seconds_since, size
 
 LAST_WORDS_SECONDS = 1.0
@@ -47,40 +48,40 @@ class Watch:
     known: facts.RunFacts = field(default_factory=facts.RunFacts)
 
 
-def watch(record: RunRecord, how: Watch, keys: KeySource) -> int:
+def watch(peer: Peer, how: Watch, keys: KeySource) -> int:
     """Show the run until it ends or the person leaves. Returns the command's exit status."""
-    steering, controls = Steering(), Controls(record.socket_path)
+    steering, controls = Steering(), Controls(peer)
     screen = Screen(_status_line())
     feed = None
     try:
-        subscription = Subscription(dial(record), after=how.after, store_id=how.store_id)
-        feed = _feed(record, how)
-        dead = not is_live(record.id) and read_record(record.id).status not in ENDED
+        subscription = Subscription(peer.dial(), after=how.after, store_id=how.store_id)
+        feed = _feed(peer, how)
+        dead = not peer.look() and peer.record.status not in ENDED
         view = View(
             screen,
             ViewOptions(
                 as_json=how.as_json,
                 through=subscription.latest_sequence if dead else None,
-                age_seconds=seconds_since(record.started_at),
-                held=lambda: _held(record),
+                age_seconds=seconds_since(peer.record.started_at),
+                held=peer.held,
                 known=how.known,
                 warnings=True,
             ),
             subscription,
-            lambda cursor, store_id: resume(record, cursor, store_id),
+            lambda cursor, store_id: resume(peer, cursor, store_id),
             Seat(steering, keys, controls, feed),
         )
         try:
             leaving = view.run()
             if leaving is None and view.facts.ended is None:
                 screen.finish()
-                screen.say(interrupted(record, view.cursor))
+                screen.say(interrupted(peer, view.cursor))
                 return 1
             if leaving is None:
-                return _ended(record, view, screen, stopped_here=steering.stopping)
-            return _left(record, leaving, screen)
+                return _ended(peer, view, screen, stopped_here=steering.stopping)
+            return _left(peer, leaving, screen)
         except Unavailable as error:
-            screen.say(_lost(record, view, error))
+            screen.say(_lost(peer, error))
             return FAILED
     except SinkClosed:
         return PIPE_CLOSED
@@ -91,25 +92,25 @@ def watch(record: RunRecord, how: Watch, keys: KeySource) -> int:
             feed.close()
 
 
-def resume(record: RunRecord, cursor: int, store_id: str) -> Subscription | None:
+def resume(peer: Peer, cursor: int, store_id: str) -> Subscription | None:
     """The next subscription after a lost one, from exactly where it was; None when the run's server is dead."""
     for pause in REDIAL_SECONDS:
         time.sleep(pause)
         try:
-            if is_live(record.id):
-                return Subscription(connect(record.socket_path), after=cursor, store_id=store_id)
-            if read_record(record.id).status not in ENDED:
+            if peer.look():
+                return Subscription(peer.connect(), after=cursor, store_id=store_id)
+            if peer.record.status not in ENDED:
                 return None
-            return Subscription(dial(record), after=cursor, store_id=store_id)
-        except RunGone:
+            return Subscription(peer.dial(), after=cursor, store_id=store_id)
+        except peer.passing:
             continue
     return None
 
 
-def _ended(record: RunRecord, view: View, screen: Screen, *, stopped_here: bool) -> int:
-    known = view.facts
+def _ended(peer: Peer, view: View, screen: Screen, *, stopped_here: bool) -> int:
+    known, record = view.facts, peer.record
     if known.ended == "configuration_failed" or known.worker is None:
-        screen.say(f"{known.reason or 'the worker never started'}; look at it: hopline show {record.id}")
+        screen.say(f"{known.reason or 'the worker never started'}; look at it: {peer.command('show')}")
     for sentence in survivors(record.id, known):
         screen.say(sentence)
     if os.isatty(2):
@@ -120,10 +121,11 @@ def _ended(record: RunRecord, view: View, screen: Screen, *, stopped_here: bool)
     return INTERRUPTED if stopped_here else facts.exit_status(known)
 
 
-def interrupted(record: RunRecord, sequence: int) -> str:
+def interrupted(peer: Peer, sequence: int) -> str:
     """What to say of a run whose server is gone and that nothing ended."""
-    return f"run {record.id} was interrupted: its server is gone; it is recorded up to event {sequence}. " + (
-        f"Look at it: hopline show {record.id}"
+    return (
+        f"run {peer.record.id} was interrupted: its server is gone; it is recorded up to event {sequence}. "
+        f"Look at it: {peer.command('show')}"
     )
 
 
@@ -151,36 +153,28 @@ def survivors(run_id: str, known: facts.RunFacts) -> Sequence[str]:
     return ("\n".join([head, *facts.survivor_lines(run_id, found)]),)
 
 
-def _left(record: RunRecord, leaving: Leaving, screen: Screen) -> int:
+def _left(peer: Peer, leaving: Leaving, screen: Screen) -> int:
     match leaving.act:
         case Act.VANISH:
             return SIGNALLED + signal.SIGHUP
         case Act.ABANDON:
-            screen.say(f"left while the run is being stopped; see what became of it: hopline show {record.id}")
+            screen.say(f"left while the run is being stopped; see what became of it: {peer.command('show')}")
             return INTERRUPTED
         case _:
-            screen.say(f"detached; come back: hopline attach {record.id}")
+            screen.say(f"detached; come back: {peer.command('attach')}")
             return SIGNALLED + signal.SIGTERM if leaving.act is Act.DISMISS else 0
 
 
-def _lost(record: RunRecord, view: View, error: Unavailable) -> str:
-    return f"{error} What is known of the run: hopline show {record.id}"
+def _lost(peer: Peer, error: Unavailable) -> str:
+    return f"{error} What is known of the run: {peer.command('show')}"
 
 
-def _held(record: RunRecord) -> str | None:
-    """Why the worker is held back; from the record, for a journal that is full cannot say so itself."""
-    try:
-        return read_record(record.id).waiting
-    except HoplineError:
-        return None
-
-
-def _feed(record: RunRecord, how: Watch) -> InputFeed | None:
+def _feed(peer: Peer, how: Watch) -> InputFeed | None:
     """Our standard input for the worker: all of it when we started the run, else only what a person types."""
     if not how.starter and not os.isatty(0):
         return None
     try:
-        return InputFeed(connect(record.socket_path))
+        return InputFeed(peer.connect())
     except HoplineError:
         return None
 

@@ -2,11 +2,12 @@
 
 import click
 
-from hopline.cli.places import found, run_argument
+from hopline.cli.places import peer, run_argument, ssh_option
 
 
 @click.command()
 @run_argument
+@ssh_option
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run ends.")
 @click.option("--raw", is_flag=True, help="Exactly the worker's bytes, and nothing else, on standard output.")
 @click.option("--json", "as_json", is_flag=True, help="The recorded events as JSON lines.")
@@ -16,7 +17,14 @@ from hopline.cli.places import found, run_argument
 )
 @click.option("--stream", type=click.Choice(("stdout", "stderr")), help="Only this stream of the worker's.")
 def logs(
-    run: str, follow: bool, raw: bool, as_json: bool, after: int | None, tail: int | None, stream: str | None
+    run: str,
+    host: str | None,
+    follow: bool,
+    raw: bool,
+    as_json: bool,
+    after: int | None,
+    tail: int | None,
+    stream: str | None,
 ) -> int:
     """Replay what the worker of RUN wrote: its stdout on stdout, its stderr on stderr.
 
@@ -28,14 +36,12 @@ def logs(
         raise click.UsageError("--after and --tail exclude one another")
     if as_json and stream is not None:
         raise click.UsageError("--stream does not go with --json; filter the events, for example with jq")
-    record = found(run)
-    from hopline.client import dial
-
-    connection = dial(record)
+    there = peer(run, host)
+    connection = there.dial()
     from hopline.cli import replay
 
     return replay.replay(
-        record,
+        there,
         connection,
         replay.Replay(follow=follow, raw=raw, as_json=as_json, after=after or 0, tail=tail, stream=stream),
     )

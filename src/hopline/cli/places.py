@@ -5,10 +5,14 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from hopline.client.peers import Peer
     from hopline.records import RunRecord
 
 run_argument = click.argument("run", metavar="RUN")
 """A run's id, a unique beginning of one, a run's name, or @last."""
+
+ssh_option = click.option("--ssh", "host", metavar="HOST", help="On HOST, which ssh reaches, instead of this machine.")
+"""Another machine's run, through `hopline bridge` there."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -18,3 +22,10 @@ def found(run: str) -> "RunRecord":
     from hopline.records import resolve
 
     return resolve(run)
+
+
+def peer(run: str, host: str | None = None) -> "Peer":
+    """RUN, and how to reach it. Raises as `found` does; with `host` also Unavailable when it cannot be asked."""
+    from hopline.client.peers import LocalPeer, SshPeer
+
+    return LocalPeer(found(run)) if host is None else SshPeer(host, run)

@@ -7,11 +7,11 @@ from hopline.cli.screen import Screen
 from hopline.cli.sinks import SinkClosed
 from hopline.cli.statuses import PIPE_CLOSED
 from hopline.cli.view import View, ViewOptions
-from hopline.client import Connection, Subscription, dial
+from hopline.client import Connection, Subscription
 from hopline.client.facts import RunFacts, fold_all
 from hopline.client.history import bearings, last_lines
 from hopline.client.memory import keep_large_blocks
-from hopline.records import RunRecord, is_live
+from hopline.client.peers import Peer
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class Replay:
     stream: str | None = None
 
 
-def replay(record: RunRecord, connection: Connection, what: Replay) -> int:
-    """Replay `record` over `connection`, which is taken over. Returns the exit status."""
+def replay(peer: Peer, connection: Connection, what: Replay) -> int:
+    """Replay the run over `connection`, which is taken over. Returns the exit status."""
     keep_large_blocks()
     here = bearings(connection)
     known = fold_all(RunFacts(), here.events)
@@ -46,16 +46,16 @@ def replay(record: RunRecord, connection: Connection, what: Replay) -> int:
         if what.tail is not None and what.as_json:
             after = max(0, here.sequence - what.tail)
         elif what.tail is not None:
-            with dial(record) as queries:
+            with peer.dial() as queries:
                 for piece in last_lines(queries, here.sequence, what.tail, what.stream):
                     screen.show(piece.stream, piece.data)
                     screen.finish()
             after = here.sequence
-        through = None if what.follow and known.ended is None and is_live(record.id) else here.sequence
+        through = None if what.follow and known.ended is None and peer.look() else here.sequence
         if through is None or after < through:
             options = ViewOptions(as_json=what.as_json, stream=what.stream, through=through)
-            subscription = Subscription(dial(record), after=after, store_id=here.store_id)
-            view = View(screen, options, subscription, lambda *place: resume(record, *place))
+            subscription = Subscription(peer.dial(), after=after, store_id=here.store_id)
+            view = View(screen, options, subscription, lambda *place: resume(peer, *place))
             view.cursor = after
             view.run()
         screen.finish()

@@ -63,8 +63,9 @@ def run(**options: Any) -> int:
     with KeySource() as keys:  # from here on Ctrl-C is for the worker, also while it is being started
         server, spec = prepare(asked)
         from hopline.cli import live
+        from hopline.client.peers import LocalPeer
 
-        return live.watch(server.begin(spec), live.Watch(as_json=asked.as_json, starter=True), keys)
+        return live.watch(LocalPeer(server.begin(spec)), live.Watch(as_json=asked.as_json, starter=True), keys)
 
 
 def prepare(asked: Asked) -> "tuple[ServerStart, RunSpec]":

@@ -8,11 +8,10 @@ from typing import Protocol
 
 from hopline.client.channels import Channel, LineChannel
 from hopline.client.connection import Connection, connect
-from hopline.client.host import find_on_host
-from hopline.client.ssh import SshChannel
+from hopline.client.host import FarRun
 from hopline.client.targets import Gateway, LocalRun, OverSsh, SocketPath, Target
 from hopline.client.websocket import WebSocketChannel
-from hopline.records import ENDED, RunRecord
+from hopline.records import RunRecord
 
 SERVER = "the run's server"
 
@@ -20,8 +19,10 @@ SERVER = "the run's server"
 class Dialler(Protocol):
     """One run to connect to."""
 
-    record: RunRecord | None
-    """The run as it was last looked up; None where nobody tells."""
+    @property
+    def record(self) -> RunRecord | None:
+        """The run as it was last looked up; None where nobody tells."""
+
     live: bool | None
     """Whether the run's own server answers, as of the last `dial`; None when that cannot be known."""
 
@@ -33,6 +34,9 @@ class Dialler(Protocol):
 
     def forget(self) -> None:
         """A connection was lost: whether the run lives is to be found out again."""
+
+    async def close(self) -> None:
+        """Let go of what no connection has taken."""
 
 
 class LocalDialler:
@@ -56,6 +60,9 @@ class LocalDialler:
         return await LineChannel.over(await _in_thread(self._connect), SERVER)
 
     def forget(self) -> None:
+        """See Dialler."""
+
+    async def close(self) -> None:
         """See Dialler."""
 
     def _connect(self) -> socket.socket:
@@ -88,34 +95,49 @@ class SocketDialler:
     def forget(self) -> None:
         """See Dialler."""
 
+    async def close(self) -> None:
+        """See Dialler."""
+
 
 class SshDialler:
     """A run of another machine, through `hopline bridge` there."""
 
     def __init__(self, target: OverSsh) -> None:
-        self._target = target
-        self.record: RunRecord | None = None
-        self.live: bool | None = None
+        self._run = FarRun(target)
+        self._turn = asyncio.Lock()
         self._current = False
+        self.live: bool | None = None
+
+    @property
+    def record(self) -> RunRecord | None:
+        """See Dialler."""
+        return self._run.record
 
     async def find(self) -> None:
         """See Dialler."""
-        run = self._target.run if self.record is None else self.record.id
-        self.record = await asyncio.to_thread(find_on_host, self._target, run)
-        self.live = self.record.status not in ENDED | {"interrupted"}
-        self._current = True
+        async with self._turn:
+            await self._look()
 
     async def dial(self) -> Channel:
         """See Dialler."""
-        if not self._current:
-            await self.find()
-        assert self.record is not None
-        ssh = SshChannel(self._target, ("hopline", "bridge", self.record.id))
+        async with self._turn:
+            if not self._current:
+                await self._look()
+            ssh = await asyncio.to_thread(self._run.connect)
         return await LineChannel.over(ssh.take_socket(), f"the bridge on {ssh.host}", ssh.explain, ssh.close)
 
     def forget(self) -> None:
         """See Dialler."""
         self._current = False
+
+    async def close(self) -> None:
+        """See Dialler."""
+        await asyncio.to_thread(self._run.close)
+
+    async def _look(self) -> None:
+        await asyncio.to_thread(self._run.find)
+        self.live = self._run.live
+        self._current = True
 
 
 class GatewayDialler:
@@ -134,6 +156,9 @@ class GatewayDialler:
         return await WebSocketChannel.dial(self._target)
 
     def forget(self) -> None:
+        """See Dialler."""
+
+    async def close(self) -> None:
         """See Dialler."""
 
 

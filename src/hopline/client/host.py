@@ -1,4 +1,7 @@
-"""The runs of another machine, asked of `hopline host` there over one ssh channel (docs/wire/bridge.md)."""
+"""The runs of another machine, asked of `hopline host` there over one ssh channel (docs/wire/bridge.md).
+
+The channel that listed the runs becomes the bridge to one of them, which saves a connection where each is slow.
+"""
 
 import os
 import select
@@ -9,8 +12,8 @@ import msgspec
 
 from hopline.client.ssh import SshChannel
 from hopline.client.targets import OverSsh
-from hopline.errors import RunGone, Unavailable, UsageError
-from hopline.records import RunRecord
+from hopline.errors import HoplineError, RunGone, Unavailable, UsageError
+from hopline.records import ENDED, RunRecord
 from hopline.wire.jsonl import LineSplitter
 
 ANSWER_SECONDS = 30.0
@@ -60,26 +63,47 @@ class HostChannel:
 
     def runs(self, *, ended: bool = True) -> HostListing:
         """The runs there are; with `ended` those too whose server has left. Raises Unavailable."""
-        request = {"type": "instances.list", "request_id": os.urandom(16).hex(), "all": ended}
+        answer = self._ask({"type": "instances.list", "all": ended})
+        if not answer.ok or answer.instances is None:
+            raise Unavailable(f"the runs on {self._host} cannot be listed: {answer.error}")
+        return HostListing(answer.instances.instances, answer.instances.unverified)
+
+    def find(self, run: str) -> FarRecord:
+        """The run that `run` means there. Raises RunGone, UsageError or Unavailable."""
+        return choose(self.runs().records, run, self._host)
+
+    def become_bridge(self, run_id: str) -> SshChannel:
+        """The channel as the bridge to a run, its socket not taken; this object is of no more use.
+
+        Raises RunGone, ConnectDenied, ConnectFailed or Unavailable; then it is closed.
+        """
         try:
-            self._socket.sendall(msgspec.json.encode(request) + b"\n")
+            answer = self._ask({"type": "run.connect", "instance_id": run_id})
+            if not answer.ok:
+                raise Unavailable(f"the host program on {self._host} refused: {answer.error}")
+        except HoplineError:
+            self.close()
+            raise
+        self._ssh.put_back(self._socket)
+        return self._ssh
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+        self._ssh.close()
+
+    def _ask(self, request: dict[str, object]) -> _Answer:
+        try:
+            self._socket.sendall(msgspec.json.encode({**request, "request_id": os.urandom(16).hex()}) + b"\n")
             line = self._line(time.monotonic() + ANSWER_SECONDS)
         except OSError:
             line = None
         if line is None:
             raise self._ssh.explain() or Unavailable(f"the host program on {self._host} left before it answered.")
         try:
-            answer = _answers.decode(line)
+            return _answers.decode(line)
         except (msgspec.MsgspecError, ValueError) as error:
             raise Unavailable(f"the host program on {self._host} answered {line[:80]!r}: {error}") from error
-        if not answer.ok or answer.instances is None:
-            raise Unavailable(f"the runs on {self._host} cannot be listed: {answer.error}")
-        return HostListing(answer.instances.instances, answer.instances.unverified)
-
-    def close(self) -> None:
-        """Hang up."""
-        self._socket.close()
-        self._ssh.close()
 
     def _line(self, deadline: float) -> bytes | None:
         poller = select.poll()
@@ -94,13 +118,49 @@ class HostChannel:
                 return line
 
 
-def find_on_host(target: OverSsh, run: str) -> FarRecord:
-    """The run that `run` means on the target's host. Raises RunGone, UsageError or Unavailable."""
-    channel = HostChannel(target)
-    try:
-        return choose(channel.runs().records, run, target.host)
-    finally:
-        channel.close()
+class FarRun:
+    """One run of another machine: found by name once, then by id, and connected to as often as wanted. Blocking.
+
+    Args:
+        target: where, and which.
+    """
+
+    def __init__(self, target: OverSsh) -> None:
+        self.host = target.host
+        self.record: FarRecord | None = None
+        self._target = target
+        self._spare: HostChannel | None = None
+
+    def find(self) -> FarRecord:
+        """Look the run up again. Raises RunGone, UsageError or Unavailable."""
+        self.close()
+        channel = HostChannel(self._target)
+        try:
+            self.record = channel.find(self._target.run if self.record is None else self.record.id)
+        except HoplineError:
+            channel.close()
+            raise
+        self._spare = channel
+        return self.record
+
+    def connect(self) -> SshChannel:
+        """A bridge to the run. Raises RunGone, ConnectDenied, ConnectFailed or Unavailable, now or when it is read."""
+        record = self.record or self.find()
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            return spare.become_bridge(record.id)
+        return SshChannel(self._target, ("hopline", "bridge", record.id))
+
+    @property
+    def live(self) -> bool:
+        """Whether its own server answered when it was looked up last."""
+        return self.record is not None and self.record.status not in ENDED | {"interrupted"}
+
+    def close(self) -> None:
+        """Hang up what no connection has taken."""
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            spare.close()
 
 
 def choose(records: Sequence[FarRecord], run: str, host: str) -> FarRecord:

@@ -169,6 +169,7 @@ class Run:
             await stream.aclose()
         await self._control.close()
         await self._input.close()
+        await self._dialler.close()
 
     async def __aenter__(self) -> Self:
         await self._dialler.find()

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from hopline.client.connection import Connection
 from hopline.client.targets import OverSsh
 from hopline.errors import ConnectDenied, ConnectFailed, HoplineError, RunGone, Unavailable, UsageError
 
@@ -98,6 +99,10 @@ class SshChannel:
         assert taken is not None, "its socket was taken before"
         return taken
 
+    def put_back(self, taken: socket.socket) -> None:
+        """The socket that was taken, for somebody else to take."""
+        self._socket = taken
+
     def explain(self, seconds: float = LEAVE_SECONDS) -> HoplineError | None:
         """Why it ended, waiting up to `seconds` for that; None for an ordinary end, or when it has not ended."""
         status = self._wait(seconds)
@@ -140,6 +145,32 @@ class SshChannel:
         size = os.fstat(self._complaints).st_size
         start = max(0, size - COMPLAINT_BYTES)
         return os.pread(self._complaints, COMPLAINT_BYTES, start).decode("utf-8", "replace")
+
+
+class SshConnection(Connection):
+    """A blocking connection over a channel, which is owned from now on.
+
+    An end before the first answer is explained by the error that it means.
+    """
+
+    def __init__(self, channel: SshChannel) -> None:
+        descriptor = channel.take_socket().detach()
+        super().__init__(descriptor, descriptor, f"the bridge on {channel.host}")
+        self._channel = channel
+        self._heard = False
+
+    def fill(self) -> bool:
+        """As Connection's. Raises RunGone, ConnectDenied, Unavailable when the bridge could not be had."""
+        more = super().fill()
+        if not more and not self._heard and (error := self._channel.explain()) is not None:
+            raise error
+        self._heard = self._heard or more
+        return more
+
+    def close(self) -> None:
+        """Hang up and see ssh off."""
+        super().close()
+        self._channel.close()
 
 
 def ssh_failure(status: int, complaint: str, host: str) -> HoplineError:
