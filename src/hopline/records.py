@@ -68,6 +68,10 @@ class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """The signal that ended the last worker."""
     waiting: str | None = None
     """Why the worker is held back, such as a full disk; None when it is not."""
+    descendants: str | None = None
+    """What became of the last worker's processes: gone, remaining or unknown; None until they were looked for."""
+    survivors: int = 0
+    """How many of them remained."""
     generation: int = 1
     hostname: str = msgspec.field(default_factory=lambda: os.uname().nodename)
     protocol_version: int = 1

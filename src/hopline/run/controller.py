@@ -54,7 +54,7 @@ class Controller:
             if not self._restart or self._stop is not None:
                 break
             self._restart = False
-            self._recorder.change(generation=generation.number + 1)
+            self._recorder.change(generation=generation.number + 1, descendants=None, survivors=0)
             try:
                 generation = await self._begin(generation.number + 1)
             except HoplineError as error:

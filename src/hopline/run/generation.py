@@ -111,4 +111,5 @@ class Generation:
                 descendants=Descendants(state=found.state, processes=processes),
             ),
         )
+        self._recorder.change(descendants=found.state, survivors=len(processes))
         return LastGeneration(self.started, retirement.outcome, self._fatal or retirement.fault)

@@ -140,6 +140,7 @@ def test_a_restart_waits_for_the_retirement_and_never_has_two_generations(tmp_pa
         first.retired(WorkerExited(0))
         await run.turns()
         assert len(run.workers) == 2
+        assert run.recorder.record.descendants is None
         second = run.workers[1]
         assert second.calls == []
         second.generation.worker_started(101, "direct")
@@ -286,6 +287,7 @@ def test_survivors_are_recorded_with_what_names_them(tmp_path: Path) -> None:
         text = b"".join(path.read_bytes() for path in (run.journal.folder / "segments").iterdir())
         assert b'"state":"remaining","processes":[{"pid":7,"name":"sleep"' in text
         assert b'"start_time":3.5' in text
+        assert (run.recorder.record.descendants, run.recorder.record.survivors) == ("remaining", 1)
 
     running(scenario())
 
