@@ -76,3 +76,8 @@ def test_every_test_that_the_attacks_page_names_exists() -> None:
     sources = "\n".join(path.read_text() for path in tracked("tests/*.py"))
     assert named
     assert {name for name in named if f"def {name}(" not in sources} == set()
+
+
+def test_no_two_test_modules_share_a_name() -> None:
+    names = [path.name for path in tracked("tests/*.py") if path.name != "conftest.py"]
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []
