@@ -57,7 +57,7 @@ class LineUpstream(asyncio.Protocol):
         neither may stand inside a string."""
         if self._transport is None or self._over:
             raise ConnectionResetError("the run has gone")
-        self._transport.writelines((message.replace(b"\n", b"\t"), b"\n"))
+        self._transport.write(message.replace(b"\n", b"\t") + b"\n")
         await self._writable.wait()
 
     async def receive(self) -> bytes | None:
