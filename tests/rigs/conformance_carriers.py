@@ -1,0 +1,274 @@
+"""Four ways to a scenario's run, seen from the client: whole messages out, whole messages in, and how it ends.
+
+Each is raw on purpose: its framing is its own, a handful of lines that share nothing with the code under test.
+"""
+
+import asyncio
+import contextlib
+import random
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Literal, Protocol
+
+from conformance_run import RUN_ID, ScenarioRun
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+from websockets.typing import Origin
+
+from hopline.serve.gateway.credentials import KEY_BYTES, Credentials
+from hopline.serve.gateway.limits import GatewayLimits
+from hopline.serve.gateway.server import Gateway, GatewayOptions
+from hopline.serve.gateway.upstream import LineUpstream, Upstream
+
+HOPLINE = str(Path(sys.executable).with_name("hopline"))
+SECONDS = 5.0
+"""How long anything may take that is not told otherwise; reference 12.4 says 2 on an idle machine."""
+
+PIECEMEAL_BYTES = 1 << 16
+"""How much of one direction is cut as asked; the rest is cut coarsely, or a megabyte takes a second."""
+
+Pieces = int | Literal["whole", "random"]
+
+
+class Knife:
+    """Cuts one direction of a connection.
+
+    Args:
+        pieces: bytes a piece.
+        rng: chooses when they are random.
+    """
+
+    def __init__(self, pieces: Pieces, rng: random.Random) -> None:
+        self.whole = pieces == "whole"
+        self._pieces, self._rng = pieces, rng
+        self._left = PIECEMEAL_BYTES
+
+    def cut(self, data: bytes) -> Iterator[bytes]:
+        """`data` in pieces."""
+        if self.whole:
+            yield data
+            return
+        at = 0
+        while at < len(data):
+            piece = data[at : at + self._size()]
+            yield piece
+            at += len(piece)
+            self._left -= len(piece)
+
+    def _size(self) -> int:
+        if self._left <= 0:
+            return 50_000
+        return self._pieces if isinstance(self._pieces, int) else self._rng.choice((1, 2, 7, 64, 1000, 5000))
+
+
+class Peer(Protocol):
+    """A client's connection."""
+
+    async def send(self, message: bytes) -> None:
+        """One whole message."""
+
+    async def send_part(self, data: bytes) -> None:
+        """Bytes that end no message, or a binary message."""
+
+    async def end(self) -> None:
+        """Say that nothing more comes, and go on reading where the carrier can."""
+
+    async def receive(self) -> bytes | None:
+        """The next message; None when the server has closed."""
+
+    async def close(self) -> None:
+        """Leave."""
+
+
+class LinePeer:
+    """JSON lines over a stream.
+
+    Args:
+        pieces: how both directions are cut.
+    """
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pieces: Pieces, rng: random.Random
+    ) -> None:
+        self._reader, self._writer = reader, writer
+        self._inward, self._outward = Knife(pieces, rng), Knife(pieces, rng)
+        self._lines: deque[bytes] = deque()
+        self._parts: list[bytes] = []
+
+    async def send(self, message: bytes) -> None:
+        await self.send_part(message + b"\n")
+
+    async def send_part(self, data: bytes) -> None:
+        for piece in self._outward.cut(data):
+            self._writer.write(piece)
+            if len(data) < 5000:
+                await asyncio.sleep(0)
+        with contextlib.suppress(ConnectionError):
+            await self._writer.drain()
+
+    async def end(self) -> None:
+        self._writer.write_eof()
+
+    async def receive(self) -> bytes | None:
+        while not self._lines:
+            try:
+                data = await self._reader.read(1 << 20)
+            except ConnectionError:
+                return None
+            if not data:
+                assert not self._parts, f"the stream ended inside a message: {self._parts[-1][-80:]!r}"
+                return None
+            for piece in self._inward.cut(data):
+                self._hold(piece)
+        return self._lines.popleft()
+
+    def _hold(self, piece: bytes) -> None:
+        while b"\n" in piece:
+            end, _, piece = piece.partition(b"\n")
+            self._lines.append(b"".join((*self._parts, end)))
+            self._parts.clear()
+        if piece:
+            self._parts.append(piece)
+
+    async def close(self) -> None:
+        self._writer.close()
+        with contextlib.suppress(OSError):
+            await self._writer.wait_closed()
+
+
+class BridgePeer(LinePeer):
+    """The same lines through `hopline bridge --socket PATH`, a process of its own."""
+
+    process: asyncio.subprocess.Process
+    _closed = False
+
+    @classmethod
+    async def start(cls, path: Path, pieces: Pieces, rng: random.Random) -> "BridgePeer":
+        process = await asyncio.create_subprocess_exec(
+            HOPLINE, "bridge", "--socket", str(path),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdout is not None and process.stdin is not None
+        peer = cls(process.stdout, process.stdin, pieces, rng)
+        peer.process = process
+        return peer
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        assert self.process.stderr is not None
+        with contextlib.suppress(ConnectionError):
+            await super().close()
+        async with asyncio.timeout(SECONDS):
+            drained = asyncio.ensure_future(self._reader.read())
+            said = await self.process.stderr.read()
+            await drained
+            status = await self.process.wait()
+        assert (status, bool(said)) in ((0, False), (3, True)), (status, said)
+
+    async def kill(self) -> None:
+        """End it as a lost machine would."""
+        self.process.kill()
+        await self.process.communicate()
+
+
+class WebSocketPeer:
+    """Text messages through a gateway; cut, a message is sent as fragments."""
+
+    def __init__(self, connection: ClientConnection, pieces: Pieces, rng: random.Random) -> None:
+        self.connection = connection
+        self._outward = Knife(pieces, rng)
+
+    async def send(self, message: bytes) -> None:
+        if self._outward.whole or len(message) > 5000:
+            await self.connection.send(message, text=True)
+        else:
+            await self.connection.send(list(self._outward.cut(message)), text=True)
+
+    async def send_part(self, data: bytes) -> None:
+        await self.connection.send(data, text=False)
+
+    async def end(self) -> None:
+        raise NotImplementedError("a WebSocket has no half-close")
+
+    async def receive(self) -> bytes | None:
+        try:
+            message = await self.connection.recv()
+        except ConnectionClosed as closed:
+            assert closed.rcvd is not None and closed.rcvd.code == 1000, f"no ordinary close: {closed}"
+            return None
+        assert isinstance(message, str), "a binary frame (WP-FRAME-TYPE)"
+        return message.encode()
+
+    async def close(self) -> None:
+        await self.connection.close()
+
+
+class SocketDialer:
+    """Reaches the run through its Unix socket, as a gateway in another process does."""
+
+    def __init__(self, path: Path, limits: GatewayLimits) -> None:
+        self._path, self._limits = path, limits
+
+    async def dial(self, run_id: str) -> Upstream:
+        loop = asyncio.get_running_loop()
+        _, upstream = await loop.create_unix_connection(lambda: LineUpstream(self._limits), str(self._path))
+        return upstream
+
+
+class Carriers:
+    """Connects a scenario's clients to its run.
+
+    Args:
+        run: it listens.
+        stack: everything that is opened is closed with it.
+        pieces: how messages are cut.
+        seed: of what is cut at random.
+    """
+
+    def __init__(self, run: ScenarioRun, stack: AsyncExitStack, pieces: Pieces, seed: int = 1) -> None:
+        self._run, self._stack, self._pieces = run, stack, pieces
+        self._rng = random.Random(seed)
+        self._gateway: Gateway | None = None
+
+    async def connect(self, carrier: str) -> Peer:
+        """A new connection."""
+        path, pieces, rng = self._run.path, self._pieces, self._rng
+        match carrier:
+            case "unix":
+                peer: Peer = LinePeer(*await asyncio.open_unix_connection(str(path), limit=1 << 16), pieces, rng)
+            case "bridge":
+                peer = await BridgePeer.start(path, pieces, rng)
+            case "websocket":
+                peer = WebSocketPeer(await self._websocket(), pieces, rng)
+            case _:
+                raise ValueError(f"nothing carries {carrier}")
+        self._stack.push_async_callback(peer.close)
+        return peer
+
+    async def _websocket(self) -> ClientConnection:
+        if self._gateway is None:
+            self._gateway = await self._open_gateway()
+        port = self._gateway.port
+        return await connect(
+            f"ws://127.0.0.1:{port}/ws?token=t0ken",
+            origin=Origin(f"http://127.0.0.1:{port}"),
+            compression=None,
+            proxy=None,
+            max_size=None,
+            max_queue=(4, 1),
+            ping_interval=None,
+        )
+
+    async def _open_gateway(self) -> Gateway:
+        limits, web = GatewayLimits(), self._run.path.parent
+        (web / "index.html").touch()
+        options = GatewayOptions(port=0, web=web, single_run=RUN_ID, limits=limits)
+        gateway = Gateway(options, SocketDialer(self._run.path, limits), Credentials("t0ken", bytes(KEY_BYTES)))
+        await gateway.open()
+        self._stack.push_async_callback(gateway.close)
+        return gateway

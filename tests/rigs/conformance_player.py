@@ -1,0 +1,241 @@
+"""Replays one scenario over one carrier: steps in their order, every message held to the rules of all messages."""
+
+import asyncio
+import json
+import random
+import tempfile
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from conformance_carriers import SECONDS, Carriers, Peer, Pieces
+from conformance_corpus import Runner, Scenario, Step, corpus, expand
+from conformance_rules import MAX_EVENT_BYTES, differences, events_of, read
+from conformance_run import RUN_ID, ScenarioRun, server_without
+from msgspec import UNSET
+
+QUIET_SECONDS = 0.08
+
+
+class Frontend:
+    """One client of a scenario and everything it was told."""
+
+    def __init__(self, peer: Peer, run: ScenarioRun) -> None:
+        self.peer = peer
+        self._run = run
+        self._streaming = False
+        self._cursor = 0
+        self._reading: asyncio.Task[bytes | None] | None = None
+
+    async def message(self, seconds: float = SECONDS) -> dict[str, Any] | None:
+        """The next message, checked; None when the server has closed. Raises TimeoutError."""
+        if self._reading is None:
+            self._reading = asyncio.ensure_future(self.peer.receive())
+        await asyncio.wait((self._reading,), timeout=seconds)
+        if not self._reading.done():
+            raise TimeoutError
+        found, self._reading = self._reading.result(), None
+        if found is None:
+            return None
+        message = read(found)
+        self._check(message, found)
+        return message
+
+    def stop(self) -> None:
+        """Read no further."""
+        if self._reading is not None:
+            self._reading.cancel()
+
+    def _check(self, message: dict[str, Any], raw: bytes) -> None:
+        kind = message["type"]
+        if kind == "response":
+            assert not self._streaming, "a Response on a subscription (WP-ROLES)"
+            self._compare(message, raw)
+        elif kind == "subscribed":
+            assert not self._streaming, "a second acknowledgement"
+            assert message["run_id"] == RUN_ID
+            self._streaming = True
+        else:
+            unframed = message.get("code") == "invalid_frame"
+            assert self._streaming or unframed, f"{kind} before the acknowledgement (WP-SUBSCRIBE-ACK)"
+        if kind == "event_batch":
+            self._batch(message, raw)
+
+    def _batch(self, message: dict[str, Any], raw: bytes) -> None:
+        sequences = [event["sequence"] for event in message["events"]]
+        assert sequences == sorted(set(sequences))
+        assert (message["active_executions"] is None) is (message["active_executions_checkpoint_id"] is not None)
+        if sequences:
+            assert sequences[-1] <= message["through_sequence"]
+        assert message["store_id"] == self._run.store.store_id
+        self._compare(message, raw)
+
+    def _compare(self, message: dict[str, Any], raw: bytes) -> None:
+        """What came is what the journal holds, byte for byte."""
+        for event, came in zip(message["events"], events_of(raw), strict=True):
+            kept = self._run.stored(event["sequence"])
+            assert came == kept, f"event {event['sequence']}: {came[:200]!r} came, {kept[:200]!r} is kept"
+            assert len(came) <= MAX_EVENT_BYTES
+
+
+class Player:
+    """One replay.
+
+    Args:
+        scenario: what is said.
+        runner: over what.
+        pieces: cut how.
+        seed: of random cuts.
+    """
+
+    def __init__(self, scenario: Scenario, runner: Runner, pieces: Pieces, seed: int = 1) -> None:
+        self._scenario, self._runner, self._pieces = scenario, runner, pieces
+        self._rng = random.Random(seed)
+        self._frontends: dict[str, Frontend] = {}
+        self._said: dict[str, Any] = {}
+
+    def play(self) -> None:
+        """Replay the scenario. Raises AssertionError where it does not hold."""
+        with tempfile.TemporaryDirectory(prefix="hc") as place, server_without(self._scenario.setup.without):
+            asyncio.run(self._play(Path(place)))
+
+    async def _play(self, place: Path) -> None:
+        run = ScenarioRun(place, self._scenario.setup)
+        async with run.served(), AsyncExitStack() as stack:
+            self._run = run
+            self._carriers = Carriers(run, stack, self._pieces, self._rng.random())
+            for number, step in enumerate(self._scenario.steps, 1):
+                try:
+                    await self._step(step)
+                except (AssertionError, TimeoutError) as error:
+                    what = str(error) or "it did not come in time"
+                    raise AssertionError(f"{self._scenario.id}, step {number}: {what}") from error
+            for frontend in self._frontends.values():
+                frontend.stop()
+
+    async def _step(self, step: Step) -> None:
+        match step.dir:
+            case "run":
+                await self._act(step)
+            case "c2s":
+                await self._send(step)
+            case _ if step.quiet:
+                await self._quiet(step)
+            case _:
+                await self._expect(step)
+
+    async def _frontend(self, name: str) -> Frontend:
+        if name not in self._frontends:
+            clients = self._scenario.clients
+            transport = clients[name].transport if name in clients else ""
+            carrier = self._runner.carriers.get(transport, self._runner.id)
+            self._frontends[name] = Frontend(await self._carriers.connect(carrier), self._run)
+        return self._frontends[name]
+
+    async def _send(self, step: Step) -> None:
+        if step.act == "connect":
+            if (before := self._frontends.pop(step.client, None)) is not None:
+                before.stop()
+                await before.peer.close()
+            await self._frontend(step.client)
+            return
+        peer = (await self._frontend(step.client)).peer
+        match step.act:
+            case "end":
+                await peer.end()
+            case "stop_reading" | "read_on":
+                pass
+            case "close":
+                self._frontends[step.client].stop()
+                await peer.close()
+            case _ if step.base64 is not None:
+                await peer.send_part(step.base64)
+            case _:
+                data = str(step.text) if step.frame is None else compact(step.frame)
+                await (peer.send_part if step.unfinished else peer.send)(data.encode())
+
+    async def _quiet(self, step: Step) -> None:
+        frontend = await self._frontend(step.client)
+        try:
+            message = await frontend.message(QUIET_SECONDS)
+        except TimeoutError:
+            return
+        raise AssertionError(f"nothing was to come, but {str(message)[:200]}")
+
+    async def _expect(self, step: Step) -> None:
+        frontend = await self._frontend(step.client)
+        assert step.expect is not UNSET and step.expect is not None
+        expected = dict(step.expect)
+        message = await frontend.message()
+        if expected["type"] == "closed":
+            assert message is None, f"the server was to close, but {str(message)[:200]}"
+            return
+        assert message is not None, f"the server closed instead of sending {expected['type']}"
+        missed = differences(message, expected)
+        assert not missed, "; ".join(missed)
+        messages = [message]
+        while step.through and messages[-1].get("through_sequence", 0) < step.through:
+            following = await frontend.message()
+            assert following is not None and following["type"] == "event_batch", str(following)[:200]
+            assert following["rebootstrap"] is False, "the marker is on the first frame only (WP-REBOOTSTRAP)"
+            messages.append(following)
+        self._look_at(step, messages)
+
+    def _look_at(self, step: Step, messages: list[dict[str, Any]]) -> None:
+        events = [event for message in messages for event in message.get("events", ())]
+        if step.through:
+            assert messages[-1]["through_sequence"] == step.through
+        if step.sequences:
+            got = [event["sequence"] for event in events]
+            assert got == expand(step.sequences), f"events {ranges(got)} came, not {step.sequences}"
+        if step.types is not None:
+            assert [event["type"] for event in events] == step.types
+        if step.kinds:
+            recorded = [kind for kind, forms in sorted(corpus().payloads.items()) for _ in forms]
+            assert [event["type"] for event in events] == recorded
+        if step.frames:
+            least, most = step.frames
+            assert least <= len(messages) <= most, f"{len(messages)} frames, not {least} to {most}"
+
+    async def _act(self, step: Step) -> None:
+        run = self._run
+        match step.do:
+            case "publish":
+                await run.publish(step.outputs, step.output_bytes)
+            case "burst":
+                await run.burst(step.outputs, step.output_bytes, step.bursts)
+            case "worker_exits":
+                run.workers[-1].exit(step.value)
+            case "hold_input":
+                run.workers[-1].room.clear() if step.value else run.workers[-1].room.set()
+            case "subscribers":
+                await until(lambda: run.subscriptions.count == step.value, f"{step.value} subscribers")
+            case _:
+                raise AssertionError(f"this runner cannot {step.do}")
+
+
+async def until(what: Callable[[], bool], name: str) -> None:
+    """Wait for something that nothing announces."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            while not what():  # noqa: ASYNC110  # nothing announces it
+                await asyncio.sleep(0.005)
+    except TimeoutError:
+        raise AssertionError(f"there never were {name}") from None
+
+
+def compact(frame: dict[str, Any]) -> str:
+    """A frame as it is sent."""
+    return json.dumps(frame, separators=(",", ":"), ensure_ascii=False)
+
+
+def ranges(sequences: list[int]) -> str:
+    """[1, 2, 3, 7] as `1-3,7`."""
+    found: list[list[int]] = []
+    for sequence in sequences:
+        if found and found[-1][1] + 1 == sequence:
+            found[-1][1] = sequence
+        else:
+            found.append([sequence, sequence])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
