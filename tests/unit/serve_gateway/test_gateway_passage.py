@@ -146,8 +146,8 @@ class FakeTransport:
         self.reading = True
         self.closing = False
 
-    def writelines(self, parts: Any) -> None:
-        self.written += b"".join(parts)
+    def write(self, data: bytes) -> None:
+        self.written += data
 
     def pause_reading(self) -> None:
         self.reading = False
