@@ -6,6 +6,7 @@ what became of descendants, the run's status (docs/wire/client.md, "Events of a 
 
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Unpack
 
 from hopline.errors import HoplineError, Refused
 from hopline.ids import new_store_id
@@ -13,8 +14,11 @@ from hopline.run.ending import LastGeneration, StopOrder, ending_of
 from hopline.run.generation import Generation, Handle
 from hopline.run.recorder import Recorder
 from hopline.run.status import Move, RunStatus, ended
+from hopline.wire.client.diagnostics import Code, diagnosed
+from hopline.wire.client.events import EnvelopeFields
+from hopline.wire.client.payload import Payload
 from hopline.wire.client.payloads import RunInterrupted
-from hopline.wire.client.responses import Ack, Code, diagnosed
+from hopline.wire.client.responses import Ack
 
 Launch = Callable[[Generation], Awaitable[Handle]]
 """Starts the worker of one generation, which observes it. Raises HoplineError when it cannot."""
@@ -108,6 +112,31 @@ class Controller:
         if close:
             await handle.close_input()
         return Ack("input", "accepted")
+
+    def without_agent(self, action: str, text: str) -> Ack:
+        """What pause, resume and steer do to a plain command: nothing, and the record says so (decision 0024).
+
+        Raises Refused for a pause before the worker is there.
+        """
+        status = self._recorder.status
+        if action == "pause" and status is RunStatus.STARTING:
+            raise Refused("The run is starting; pause it once it runs.", code=Code.OPERATION_FAILED)
+        if not ended(status):
+            summary = f"Nothing to {action}: this run is a plain command, without an agent."
+            diagnostic = diagnosed(
+                new_store_id(), Code.OPERATION_FAILED, summary, scope="run", severity="warning", retryability="never"
+            )
+            self._recorder.event("control", text=text, status="cancelled", diagnostic=diagnostic)
+        return Ack(action, "consumed" if action == "resume" else "pending")
+
+    def resize(self, columns: int, rows: int) -> Ack:
+        """The size of the worker's terminal. Raises Refused when it has none, or when there is no worker."""
+        self._worker()
+        raise Refused("This worker has no terminal; start one with hopline run --pty.", code=Code.NO_TERMINAL)
+
+    def note(self, kind: str, data: Payload | None = None, **fields: Unpack[EnvelopeFields]) -> int:
+        """Record what somebody asked. Returns the event's sequence."""
+        return self._recorder.event(kind, data, **fields)
 
     def hold_if_full(self) -> None:
         """After output was recorded: hold the worker back when the journal has no room."""

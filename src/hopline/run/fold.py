@@ -1,20 +1,52 @@
 """The snapshot: what the events up to a sequence amount to, live and on reopening alike.
 
-Only spine events change it, so a finished run is folded from its spine in constant time
-(docs/wire/client.md, "Snapshot").
+The run of a plain command is changed by spine events only, so a finished one is folded from its spine in constant
+time; a run of agents is folded from all of its events (docs/wire/client.md, "Snapshot").
 """
 
 from collections import deque
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
+from hopline.journal.port import EventStore
+from hopline.run.executions import Executions
+from hopline.run.facts import ENDS, Facts, with_event
 from hopline.run.status import RunStatus
-from hopline.wire.client.events import decode_event, payload_of
-from hopline.wire.client.payloads import RunStatusChanged
-from hopline.wire.client.responses import RunSnapshot
+from hopline.wire.client.events import RunEvent, decode_event, payload_of, sequence_of
+from hopline.wire.client.overview import RunOverview
+from hopline.wire.client.payload import Payload
+from hopline.wire.client.payloads import RunStarted, RunStatusChanged
+from hopline.wire.client.rounds import BenchmarkResult, GateFinished
+from hopline.wire.client.state import ChatThread, RunSnapshot
+from hopline.wire.client.trace import Span, SpanEvent
+from hopline.wire.client.turns import ChatThreadCreated
+from hopline.wire.client.types import EVENT_TYPES
+
+FOLDED = EVENT_TYPES - frozenset(
+    {
+        "subprocess_output",
+        "output",
+        "agent_output_chunk",
+        "tool_call",
+        "tool_result",
+        "control",
+        "status_query",
+        "todo_update",
+        "usage_update",
+        "rate_limit_update",
+    }
+)
+"""Event types that may change a snapshot; the rest is what comes in masses."""
+
+READ_BYTES = 1 << 20
+
+_STATUSES = frozenset(RunStatus)
+_OUTPUT = b'"type":"subprocess_output"'
 
 
 class RunFold:
-    """Folds status changes by sequence; a snapshot at N counts what is at or before N and nothing later.
+    """Folds events by sequence; a snapshot at N counts what is at or before N and nothing later.
 
     Args:
         run_id: stamped on every snapshot.
@@ -22,26 +54,105 @@ class RunFold:
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
-        self._status = RunStatus.STARTING
-        self._later: deque[tuple[int, RunStatus]] = deque()
+        self._later: deque[tuple[int, bytes]] = deque()
+        self._status = "starting"
+        self._agent_kind: str | None = None
+        self._round_label: str | None = None
+        self._executions = Executions()
+        self._threads: dict[str, ChatThread] = {}
+        self._spans: dict[str, Span] = {}
+        self._overview: RunOverview | None = None
+        self.facts = Facts()
+        """As of the newest snapshot."""
 
-    def status_changed(self, sequence: int, status: RunStatus) -> None:
-        """The event at `sequence`, later than any before, moved the run to `status`."""
-        self._later.append((sequence, status))
+    def add(self, sequence: int, line: bytes) -> None:
+        """The event in `line`, of a FOLDED type and later than any before, was recorded."""
+        self._later.append((sequence, line))
 
     def replay(self, lines: Iterable[bytes]) -> None:
-        """Fold stored spine lines, oldest first; what is not known here changes nothing."""
+        """Fold stored lines, oldest first; what cannot be read changes nothing."""
         for line in lines:
             try:
-                event = decode_event(line)
+                self.add(sequence_of(line), line)
             except ValueError:
                 continue
-            change = payload_of(event)
-            if isinstance(change, RunStatusChanged) and change.status in set(RunStatus):
-                self.status_changed(event.sequence, RunStatus(change.status))
 
     def snapshot(self, sequence: int) -> RunSnapshot:
         """The fold at `sequence`, which never goes back from one call to the next."""
+        self._advance(sequence)
+        return RunSnapshot(
+            run_id=self._run_id,
+            sequence=sequence,
+            status=self._status,
+            agent_kind=self._agent_kind,
+            round_label=self._round_label,
+            active_executions=self._executions.active(),
+            chat_threads=list(self._threads.values()),
+            spans=list(self._spans.values()),
+            overview=self._overview,
+        )
+
+    def executions_at(self, sequence: int) -> bytes:
+        """The JSON list of active executions at `sequence`; as `snapshot`, it never goes back."""
+        self._advance(sequence)
+        return self._executions.encoded()
+
+    def has_executed(self, execution_id: str) -> bool:
+        """Whether an agent_execution_* event of this execution has been folded, so that its legacy twins are to go."""
+        return execution_id in self._executions.modern
+
+    def _advance(self, sequence: int) -> None:
         while self._later and self._later[0][0] <= sequence:
-            self._status = self._later.popleft()[1]
-        return RunSnapshot(run_id=self._run_id, sequence=sequence, status=self._status)
+            try:
+                event = decode_event(self._later.popleft()[1])
+            except ValueError:
+                continue
+            self._fold(event, payload_of(event))
+
+    def _fold(self, event: RunEvent, payload: Payload | None) -> None:
+        self.facts = with_event(self.facts, event, payload)
+        self._executions.fold(event, payload)
+        match payload:
+            case RunStatusChanged() if payload.status in _STATUSES:
+                self._status = payload.status
+            case RunStarted(overview=RunOverview() as overview):
+                self._overview = overview
+            case ChatThreadCreated():
+                self._threads[payload.thread_id] = ChatThread(
+                    thread_id=payload.thread_id, title=payload.title, provider=payload.provider, model=payload.model
+                )
+            case SpanEvent():
+                self._spans[payload.span.id] = payload.span
+            case GateFinished(metric=str() as metric, unit=str() as unit):
+                self._measured(metric, unit)
+            case BenchmarkResult():
+                self._measured(payload.metric, payload.unit)
+            case _:
+                pass
+        if event.type == "agent_execution_started":
+            self._agent_kind, self._round_label = event.agent_kind, event.round_label
+        if event.type in ENDS:
+            self._executions.clear()
+
+    def _measured(self, metric: str, unit: str) -> None:
+        """The unit of the objective is that of its first measurement."""
+        overview = self._overview
+        if overview is not None and overview.objective.unit is None and overview.objective.metric == metric:
+            self._overview = replace(overview, objective=replace(overview.objective, unit=unit))
+
+
+def fold_of(store: EventStore) -> RunFold:
+    """The fold of what `store` holds: of its spine, or of everything when the run is more than a plain command."""
+    fold = RunFold(store.run_id)
+    fold.replay(store.spine(store.committed_sequence))
+    fold.snapshot(store.committed_sequence)
+    if fold.facts.outer_loop in (None, "command"):
+        return fold
+    fold = RunFold(store.run_id)
+    after = store.first_sequence - 1
+    fold.replay(store.spine(after))
+    while (found := store.read(after, max_bytes=READ_BYTES)).count:
+        fold.replay(line for line in found.data.splitlines() if _OUTPUT not in line)
+        fold.snapshot(found.last)
+        after = found.last
+    return fold

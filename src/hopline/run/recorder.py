@@ -6,7 +6,7 @@ The record follows the journal: a status is written to record.json only once its
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import msgspec
 
@@ -15,11 +15,12 @@ from hopline.errors import Misuse
 from hopline.ids import new_store_id
 from hopline.journal.journal import Journal
 from hopline.records import JOURNAL_FOLDER, RunRecord, RunSpec, write_record
-from hopline.run.fold import RunFold
+from hopline.run.fold import FOLDED, RunFold
 from hopline.run.status import Move, RunStatus, after
-from hopline.wire.client.events import EventEncoder, OutputPiece
-from hopline.wire.client.payloads import FrameworkWarning, Payload, RunStatusChanged
-from hopline.wire.client.responses import Diagnostic, diagnosed
+from hopline.wire.client.diagnostics import diagnosed
+from hopline.wire.client.events import EnvelopeFields, EventEncoder, OutputPiece
+from hopline.wire.client.payload import Payload
+from hopline.wire.client.payloads import FrameworkWarning, RunStatusChanged
 
 
 def first_record(spec: RunSpec, folder: Path, listens_at: str) -> RunRecord:
@@ -58,19 +59,12 @@ class Recorder:
         self._publish_after = 0
         self._unpublished = False
 
-    def event(
-        self,
-        kind: str,
-        data: Payload | None = None,
-        *,
-        text: str = "",
-        status: str | None = None,
-        diagnostic: Diagnostic | None = None,
-    ) -> int:
-        """Record one event. Returns its sequence."""
+    def event(self, kind: str, data: Payload | None = None, **fields: Unpack[EnvelopeFields]) -> int:
+        """Record one event. Returns its sequence; raises ValueError when the wire has no such event."""
         sequence = self.journal.next_sequence
-        stamp = rfc3339()
-        line = self._encoder.line(sequence, stamp, kind, text=text, status=status, diagnostic=diagnostic, data=data)
+        line = self._encoder.line(sequence, rfc3339(), kind, data=data, **fields)
+        if kind in FOLDED:
+            self.fold.add(sequence, line)
         return self.journal.append(line, kind=kind)
 
     def output(self, generation: int, piece: OutputPiece) -> None:
@@ -84,8 +78,7 @@ class Recorder:
         status = after(self.status, move)
         if status is None:
             raise Misuse(f"a run that is {self.status} cannot {move}")
-        sequence = self.event("run_status_changed", RunStatusChanged(status=status, previous=self.status))
-        self.fold.status_changed(sequence, status)
+        self.event("run_status_changed", RunStatusChanged(status=status, previous=self.status))
         self.status = status
         self.change(status=str(status))
 

@@ -10,7 +10,7 @@ from hopline.journal.view import JournalView
 from hopline.records import JOURNAL_FOLDER, RunRecord, read_record, shown_status
 from hopline.run.answers import Answers
 from hopline.run.connection import serve
-from hopline.run.fold import RunFold
+from hopline.run.fold import fold_of
 from hopline.run.places import RunPlaces
 from hopline.run.subscriptions import Subscriptions
 from hopline.serve.unix import UnixChannel, UnixListener
@@ -33,8 +33,7 @@ class ViewServer:
         self._bound = places.bind()
         record = read_record(run_id)
         self._record = msgspec.structs.replace(record, status=shown_status(record))
-        fold = RunFold(record.run_id)
-        fold.replay(self._view.spine(self._view.last_sequence))
+        fold = fold_of(self._view)
         self._subscriptions = Subscriptions(self._view, record.run_id)
         self._answers = Answers(self._view, fold, None, None)
 

@@ -16,10 +16,11 @@ import pytest
 from hopline.errors import Corrupt, Refused
 from hopline.journal.journal import Journal
 from hopline.journal.port import JournalOptions
-from hopline.run.answers import MAX_RESPONSE_EVENTS_BYTES, Answers, Controls
+from hopline.run.answers import Answers, Controls
 from hopline.run.commits import Commits
 from hopline.run.connection import serve
 from hopline.run.fold import RunFold
+from hopline.run.history import MAX_RESPONSE_EVENTS_BYTES
 from hopline.run.subscriptions import Subscriptions
 from hopline.serve import unix
 from hopline.serve.unix import UnixListener, bind

@@ -212,7 +212,7 @@ def test_only_the_first_frame_of_a_split_rebootstrap_is_marked(make: Callable[..
 def test_a_spine_larger_than_a_frame_is_split_too(make: Callable[..., Store]) -> None:
     store = make()
     for _ in range(30):
-        line = encoder.line(store.journal.next_sequence, "t", "run_failed", text="z" * 90_000, status="failed")
+        line = encoder.line(store.journal.next_sequence, "t", "run_failed", text="z" * 90_000)
         store.journal.append(line, kind="run_failed")
     store.outputs(3)
     received = frames(store.cursor(tail=2))
@@ -300,7 +300,7 @@ def test_subscribers_share_every_frame_of_a_large_batch(make: Callable[..., Stor
 def test_a_spine_that_fills_its_frame_goes_without_the_events_after_it(make: Callable[..., Store]) -> None:
     store = make()
     for _ in range(2):
-        line = encoder.line(store.journal.next_sequence, "t", "run_failed", text="z" * 520_000, status="failed")
+        line = encoder.line(store.journal.next_sequence, "t", "run_failed", text="z" * 520_000)
         store.journal.append(line, kind="run_failed")
     store.outputs(1, "w" * 900_000)
     received = frames(store.cursor(tail=1))

@@ -30,8 +30,8 @@ def test_a_snapshot_at_any_sequence_is_the_fold_up_to_it(history: list[tuple[int
     live, reopened = RunFold("r"), RunFold("r")
     previous, lines = RunStatus.STARTING, []
     for sequence, status in history:
-        live.status_changed(sequence, status)
         lines.append(change(sequence, previous, status))
+        live.add(sequence, lines[-1])
         previous = status
     reopened.replay(lines)
     for number in range(history[-1][0] + 1):

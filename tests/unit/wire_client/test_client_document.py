@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from hopline.run.answers import MAX_RESPONSE_EVENTS_BYTES
+from hopline.run.history import MAX_RESPONSE_EVENTS_BYTES
 from hopline.run.status import NEXT, Move, RunStatus
 from hopline.serve.unix import HIGH_WATER_BYTES, LOW_WATER_BYTES, MAX_CONNECTIONS
 from hopline.wire.client.events import MAX_SERIALIZED_RUN_EVENT_BYTES
@@ -13,6 +13,7 @@ from hopline.wire.client.payloads import Known
 from hopline.wire.client.requests import MAX_GRACE_MILLIS, MAX_POLL_MILLIS, MAX_REQUEST_LINE_BYTES, Request
 from hopline.wire.client.responses import MAX_RESPONSE_BYTES, Code
 from hopline.wire.client.streams import MAX_STREAM_FRAME_BYTES
+from hopline.wire.client.types import EVENT_TYPES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "wire" / "client.md").read_text()
 
@@ -56,6 +57,13 @@ def test_every_request_stands_in_the_table() -> None:
 def test_every_recorded_kind_stands_in_the_table() -> None:
     listed = {code for cell in first_cells(section("Events of a run")) for code in re.findall(r"`(\w+)`", cell)}
     assert tags(Known) <= listed
+
+
+def test_every_event_type_stands_in_its_table() -> None:
+    rows = [row.split("|")[2] for row in section("Event kinds").splitlines() if row.startswith("|")][2:]
+    listed = [kind for row in rows for kind in re.findall(r"`(\w+)`", row)]
+    assert set(listed) - {"validation"} == EVENT_TYPES
+    assert len(listed) == len(EVENT_TYPES) + 1
 
 
 def test_the_status_table_is_the_codes() -> None:

@@ -4,15 +4,38 @@ Every line begins `{"protocol_version":1,"sequence":N,`. An event is at most 1,0
 prefixes of its payload values and says `truncated` (docs/wire/client.md, "Events" and "Size bound").
 """
 
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol, TypedDict, Unpack
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Meta, Raw, UnsetType
 
-from hopline.wire.client.payloads import Known, Payload, SubprocessOutput
-from hopline.wire.client.responses import NULL, Diagnostic, plain
+from hopline.wire.client.diagnostics import Diagnostic
+from hopline.wire.client.payload import Payload
+from hopline.wire.client.payloads import Known, SubprocessOutput
+from hopline.wire.client.texts import plain
+from hopline.wire.client.truncation import cut
+from hopline.wire.client.types import DIAGNOSED, EVENT_TYPES, PHASES
 
 MAX_SERIALIZED_RUN_EVENT_BYTES = 1_000_000
+
+NULL = Raw(b"null")
+
+EventStatus = Annotated[
+    str,
+    Meta(
+        examples=[
+            "active",
+            "answered",
+            "pending",
+            "consumed",
+            "delivered",
+            "completed",
+            "failed",
+            "cancelled",
+            "interrupted",
+        ]
+    ),
+]
 
 
 class RunEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,8 +49,7 @@ class RunEvent(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     text: str = ""
     diagnostic: Diagnostic | None = None
-    status: str | None = None
-    """active, answered, pending, consumed, delivered, completed, failed, cancelled or interrupted."""
+    status: EventStatus | None = None
     round_label: str | None = None
     agent_kind: str | None = None
     invocation_id: str | None = None
@@ -38,6 +60,20 @@ class RunEvent(msgspec.Struct, frozen=True, kw_only=True):
     truncated: bool | UnsetType = UNSET
     """Only ever present as true."""
     span_id: str | None = None
+
+
+class EnvelopeFields(TypedDict, total=False):
+    """What the recorder of an event may say besides its payload; see RunEvent."""
+
+    text: str
+    status: str | None
+    diagnostic: Diagnostic | None
+    round_label: str | None
+    agent_kind: str | None
+    invocation_id: str | None
+    execution_id: str | None
+    chat_thread_id: str | None
+    span_id: str | None
 
 
 class OutputPiece(Protocol):
@@ -64,6 +100,10 @@ class EventTooLarge(ValueError):
     """An event's envelope alone passes the bound: our own bug."""
 
 
+class EventRefused(ValueError):
+    """An event that this wire does not have, or that lacks what its type must carry: our own bug."""
+
+
 class EventEncoder:
     """Makes the lines of one run's events; the caller gives sequence and time.
 
@@ -84,12 +124,23 @@ class EventEncoder:
         timestamp: str,
         kind: str,
         *,
-        text: str = "",
-        status: str | None = None,
-        diagnostic: Diagnostic | None = None,
         data: Payload | None = None,
+        **fields: Unpack[EnvelopeFields],
     ) -> bytes:
-        """One event without its newline; past the bound it is cut and says so. Raises EventTooLarge."""
+        """One event without its newline; past the bound it is cut and says so.
+
+        Raises EventRefused for a type that is not of this wire, another type's payload, and a failure without a
+        diagnostic; EventTooLarge.
+        """
+        _check(kind, data, fields)
+        envelope: dict[str, Any] = {
+            name: plain(value) if isinstance(value, str) else value for name, value in fields.items()
+        }
+        if envelope.get("execution_id") is None:
+            envelope["execution_id"] = envelope.get("invocation_id")
+        if envelope.get("invocation_id") is None:
+            envelope["invocation_id"] = envelope["execution_id"]
+        text, diagnostic = envelope.pop("text", ""), envelope.pop("diagnostic", None)
 
         def encoded(text: str, diagnostic: Any, data: Any, truncated: bool | UnsetType) -> bytes:
             return _encoder.encode(
@@ -100,26 +151,21 @@ class EventEncoder:
                     type=kind,
                     text=text,
                     diagnostic=diagnostic,
-                    status=status,
                     data=NULL if data is None else data,
                     truncated=truncated,
+                    **envelope,
                 )
             )
 
-        text = plain(text)
         try:
             whole = encoded(text, diagnostic, data, UNSET)
         except UnicodeEncodeError:
-            clean = _cut(msgspec.to_builtins(data), None, frozenset())
-            whole = encoded(text, diagnostic, clean, UNSET)
+            whole = encoded(text, diagnostic, cut(data, None), UNSET)
         if len(whole) <= MAX_SERIALIZED_RUN_EVENT_BYTES:
             return whole
-        exact = _EXACT_DIAGNOSTIC | (data.exact if data is not None else frozenset())
-        parts = (text, msgspec.to_builtins(diagnostic), msgspec.to_builtins(data))
 
         def bounded(limit: int) -> bytes:
-            cut_text, cut_diagnostic, cut_data = (_cut(part, limit, exact) for part in parts)
-            return encoded(cut_text, cut_diagnostic, cut_data, True)
+            return encoded(cut(text, limit), cut(diagnostic, limit), cut(data, limit), True)
 
         best = bounded(0)
         if len(best) > MAX_SERIALIZED_RUN_EVENT_BYTES:
@@ -157,20 +203,15 @@ class EventEncoder:
 
 
 _PREFIX = b'{"protocol_version":1,"sequence":'
-_EXACT_DIAGNOSTIC = frozenset({"kind", "id", "code", "scope", "severity", "retryability"})
 
 
-def _cut(value: Any, limit: int | None, exact: frozenset[str]) -> Any:
-    """`value` with every text and list cut to its first `limit` code points or entries; None cuts nothing."""
-    match value:
-        case str():
-            return plain(value)[:limit]
-        case list():
-            return [_cut(entry, limit, exact) for entry in value[:limit]]
-        case dict():
-            return {name: entry if name in exact else _cut(entry, limit, exact) for name, entry in value.items()}
-        case _:
-            return value
+def _check(kind: str, data: Payload | None, fields: EnvelopeFields) -> None:
+    if kind not in EVENT_TYPES:
+        raise EventRefused(f"there is no event type {kind!r}")
+    if data is not None and data.__struct_config__.tag != PHASES.get(kind, kind):
+        raise EventRefused(f"a {kind} event cannot carry a {data.__struct_config__.tag} payload")
+    if kind in DIAGNOSED and fields.get("status") == "failed" and fields.get("diagnostic") is None:
+        raise EventRefused(f"a failed {kind} event carries a diagnostic")
 
 
 def decode_event(line: bytes) -> RunEvent:
@@ -183,14 +224,17 @@ def decode_events(events: Raw | bytes) -> list[RunEvent]:
     return _event_lists.decode(events)
 
 
-def payload_of(event: RunEvent) -> Known | None:
-    """The typed payload; None when there is none or its kind is not known here."""
+def payload_of(event: RunEvent) -> Payload | None:
+    """The typed payload, of any type of this wire; None when there is none or its kind is not known here."""
     if event.data == NULL:
         return None
     try:
         return _payloads.decode(event.data)
     except (msgspec.MsgspecError, ValueError):
-        return None
+        pass
+    from hopline.wire.client.kinds import decode_payload
+
+    return decode_payload(event.data)
 
 
 def output_of(event: RunEvent) -> SubprocessOutput | None:

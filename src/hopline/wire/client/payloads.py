@@ -1,47 +1,65 @@
-"""The `data` of each event kind that a run server records; `kind` is the tag and equals the event's type.
+"""The payloads that the run of a plain command records; `kinds` knows all the others.
 
 Readers ignore keys they do not know (docs/wire/client.md, "Events"). The worker_* kinds, journal_dropped, and
 `offset` and `raw` of subprocess_output are beyond the seed.
 """
 
-from typing import ClassVar
+from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
+from hopline.wire.client.overview import RunOverview
+from hopline.wire.client.payload import Payload
 
-class Payload(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
-    """Root of all payloads."""
+__all__ = [
+    "Descendant",
+    "Descendants",
+    "FrameworkWarning",
+    "JournalDropped",
+    "Known",
+    "Payload",
+    "RunInterrupted",
+    "RunStarted",
+    "RunStatusChanged",
+    "ServerReady",
+    "SubprocessOutput",
+    "WorkerExited",
+    "WorkerRetired",
+    "WorkerSignaled",
+    "WorkerStarted",
+]
 
-    exact: ClassVar[frozenset[str]] = frozenset()
-    """Fields of a closed set of words, which truncation leaves alone."""
+StatusWord = Annotated[
+    str,
+    Meta(examples=["starting", "running", "pausing", "paused", "stopping", "stopped", "completed", "failed"]),
+]
+RunnerWord = Annotated[str, Meta(examples=["direct", "bwrap"])]
 
 
 class ServerReady(Payload, frozen=True, kw_only=True, tag="server_ready"):
     """The server listens."""
 
-    exact: ClassVar[frozenset[str]] = frozenset({"socket_protocol"})
-    socket_protocol: str = "jsonl"
+    socket_protocol: Annotated[str, Meta(examples=["jsonl"])] = "jsonl"
 
 
 class RunStarted(Payload, frozen=True, kw_only=True, tag="run_started"):
     """What the run is."""
 
-    exact: ClassVar[frozenset[str]] = frozenset({"outer_loop"})
-    outer_loop: str = "command"
+    outer_loop: Annotated[str, Meta(examples=["command"])] = "command"
+    """`command` for a plain one; the search that runs agents otherwise."""
     input: str
     """The command as a shell would read it."""
     max_rounds: int | None = None
-    expected_roles: list[str] = []
-    overview: None = None
+    expected_roles: list[str] = msgspec.field(default_factory=list)
+    overview: RunOverview | None = None
 
 
 class RunStatusChanged(Payload, frozen=True, kw_only=True, tag="run_status_changed"):
     """One move of the status machine."""
 
-    exact: ClassVar[frozenset[str]] = frozenset({"status", "previous"})
-    status: str
-    previous: str
+    status: StatusWord
+    previous: StatusWord
 
 
 class RunInterrupted(Payload, frozen=True, kw_only=True, tag="run_interrupted"):
@@ -55,23 +73,21 @@ class RunInterrupted(Payload, frozen=True, kw_only=True, tag="run_interrupted"):
 class FrameworkWarning(Payload, frozen=True, kw_only=True, tag="framework_warning"):
     """Something a person should know; also in the envelope's diagnostic."""
 
-    exact: ClassVar[frozenset[str]] = frozenset({"source"})
     summary: str
     detail: str | None = None
-    source: str = "other"
+    source: Annotated[str, Meta(examples=["gates", "git_tracking", "loop", "gpu", "skypilot", "other"])] = "other"
     source_label: str | None = None
 
 
 class WorkerStarted(Payload, frozen=True, kw_only=True, tag="worker_started"):
     """Beyond the seed: a generation's direct worker runs."""
 
-    exact: ClassVar[frozenset[str]] = frozenset({"runner"})
     generation: int
     pid: int
     """In the relay's pid namespace."""
     argv: list[str]
     cwd: str
-    runner: str
+    runner: RunnerWord
     """direct or bwrap: what was really used."""
 
 
@@ -103,18 +119,16 @@ class Descendant(msgspec.Struct, frozen=True, kw_only=True):
 class Descendants(msgspec.Struct, frozen=True, kw_only=True):
     """What became of everything the worker started."""
 
-    state: str
-    """gone, remaining or unknown."""
+    state: Annotated[str, Meta(examples=["gone", "remaining", "unknown"])]
     processes: list[Descendant] = []
 
 
 class WorkerRetired(Payload, frozen=True, kw_only=True, tag="worker_retired"):
     """Beyond the seed: a generation is over: launcher reaped, descendants looked for."""
 
-    exact: ClassVar[frozenset[str]] = frozenset({"runner", "how"})
     generation: int
-    runner: str
-    how: str
+    runner: RunnerWord
+    how: Annotated[str, Meta(examples=["pid namespace ended", "subreaper and marker"])]
     """What the statement about descendants rests on."""
     descendants: Descendants
 
@@ -132,9 +146,8 @@ class SubprocessOutput(Payload, frozen=True, kw_only=True, tag="subprocess_outpu
 
     process_id: str
     """`worker-<generation>`."""
-    process_kind: str = "worker"
-    stream: str
-    """stdout or stderr."""
+    process_kind: Annotated[str, Meta(examples=["worker"])] = "worker"
+    stream: Annotated[str, Meta(examples=["stdout", "stderr"])]
     content: str
     """Text for people; U+FFFD where the bytes are no UTF-8."""
     offset: int = 0

@@ -1,42 +1,65 @@
-"""What a frontend may ask: one strict struct a request type, chosen by `type`.
+"""What a frontend may ask: one strict struct a request type, chosen by `type`; reading and writing one.
 
 An unknown key or an unknown type is refused; that refusal is how a client probes for a capability, so it is never
 relaxed (docs/wire/client.md, "Requests"; WP-CAPABILITY-PROBE). A new request type is one more struct in `Request`.
 """
 
-from datetime import datetime
-from typing import Annotated, ClassVar, Literal
-
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
-PROTOCOL_VERSION = 1
+from hopline.wire.client.asking import (
+    MAX_GRACE_MILLIS,
+    MAX_POLL_MILLIS,
+    MAX_SEQUENCE,
+    PROTOCOL_VERSION,
+    PositiveSequence,
+    RequestBase,
+    Sequence,
+)
+from hopline.wire.client.commands import (
+    Command,
+    CommandInput,
+    CommandInterrupt,
+    CommandPause,
+    CommandResize,
+    CommandRestart,
+    CommandResume,
+    CommandSteer,
+    CommandStop,
+)
+from hopline.wire.client.queries import Query, QueryChat, QueryEvents, QueryHistory, QuerySnapshot
+
+__all__ = [
+    "MAX_GRACE_MILLIS",
+    "MAX_POLL_MILLIS",
+    "MAX_REQUEST_LINE_BYTES",
+    "MAX_SEQUENCE",
+    "PROTOCOL_VERSION",
+    "Command",
+    "CommandInput",
+    "CommandInterrupt",
+    "CommandPause",
+    "CommandResize",
+    "CommandRestart",
+    "CommandResume",
+    "CommandSteer",
+    "CommandStop",
+    "Query",
+    "QueryChat",
+    "QueryEvents",
+    "QueryHistory",
+    "QuerySnapshot",
+    "Request",
+    "RequestBase",
+    "RequestRefused",
+    "Subscribe",
+    "decode_request",
+    "encode_request",
+    "identity_of",
+]
 
 MAX_REQUEST_LINE_BYTES = 1 << 20
 """Longest request, its newline not counted (reference 1.4)."""
-
-MAX_SEQUENCE = (1 << 63) - 1
-MAX_POLL_MILLIS = 30_000
-MAX_GRACE_MILLIS = 86_400_000
-
-Sequence = Annotated[int, Meta(ge=0, le=MAX_SEQUENCE)]
-GraceMillis = Annotated[int, Meta(ge=0, le=MAX_GRACE_MILLIS)]
-
-
-class RequestBase(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", omit_defaults=True
-):
-    """What every request carries; all of it is optional for the sender."""
-
-    mutating: ClassVar[bool] = False
-    """Whether a run that only serves its record refuses it with `run_read_only`."""
-
-    protocol_version: Literal[1] = 1
-    request_id: str | UnsetType = UNSET
-    """Echoed by the Response; the server makes one up when absent."""
-    client_id: str = ""
-    """Stable per client instance, echoed (WP-IDENTITY)."""
-    timestamp: Annotated[datetime, Meta(tz=True)] | UnsetType = UNSET
 
 
 class Subscribe(RequestBase, frozen=True, kw_only=True, tag="subscribe"):
@@ -44,76 +67,12 @@ class Subscribe(RequestBase, frozen=True, kw_only=True, tag="subscribe"):
 
     after_sequence: Sequence = 0
     """The cursor: the last sequence the client has folded."""
-    tail: Annotated[int, Meta(ge=1, le=MAX_SEQUENCE)] | None = None
+    tail: PositiveSequence | None = None
     """At most this many of the newest events, with the spine before them; None for everything past the cursor."""
     store_id: str = ""
     """The store that `after_sequence` counts in; another live store replays from its start."""
 
 
-class QuerySnapshot(RequestBase, frozen=True, kw_only=True, tag="query.snapshot"):
-    """The fold of the run's events."""
-
-
-class QueryEvents(RequestBase, frozen=True, kw_only=True, tag="query.events"):
-    """Events with `after_sequence` < sequence < `before_sequence`, at most one Response's worth, oldest first."""
-
-    after_sequence: Sequence = 0
-    before_sequence: Annotated[int, Meta(ge=1, le=MAX_SEQUENCE)] | None = None
-    """Exclusive; None for no bound."""
-    timeout_ms: Annotated[int, Meta(ge=0, le=MAX_POLL_MILLIS)] = 0
-    """How long to wait for a first event past the cursor."""
-
-
-class CommandStop(RequestBase, frozen=True, kw_only=True, tag="command.stop"):
-    """Retire the worker and end the run as stopped."""
-
-    mutating: ClassVar[bool] = True
-
-    mode: Literal["after_current_agent_call"] = "after_current_agent_call"
-    grace_ms: GraceMillis | None = None
-    """Beyond the seed: how long the worker may take to leave before it is killed; None for the run's own setting."""
-
-
-class CommandInterrupt(RequestBase, frozen=True, kw_only=True, tag="command.interrupt"):
-    """Beyond the seed: SIGINT to the direct worker; the Response waits for the receipt."""
-
-    mutating: ClassVar[bool] = True
-
-
-class CommandInput(RequestBase, frozen=True, kw_only=True, tag="command.input"):
-    """Beyond the seed: bytes for the worker's stdin, or its end; the Response comes when they are accepted.
-
-    `text` and `bytes_base64` exclude one another; `close` may stand alone or follow the bytes of the same request.
-    """
-
-    mutating: ClassVar[bool] = True
-
-    text: str | None = None
-    bytes_base64: bytes | None = None
-    """Bytes here; standard padded base64 on the wire."""
-    close: bool = False
-
-    def __post_init__(self) -> None:
-        if self.text is not None and self.bytes_base64 is not None:
-            raise ValueError("text and bytes_base64 exclude one another")
-        if self.text is None and self.bytes_base64 is None and not self.close:
-            raise ValueError("one of text, bytes_base64 and close is needed")
-
-    def data(self) -> bytes:
-        """The bytes to write, in either form."""
-        return self.text.encode("utf-8", "replace") if self.text is not None else self.bytes_base64 or b""
-
-
-class CommandRestart(RequestBase, frozen=True, kw_only=True, tag="command.restart"):
-    """Beyond the seed: retire this generation and, once it is gone, launch the next."""
-
-    mutating: ClassVar[bool] = True
-
-    grace_ms: GraceMillis | None = None
-
-
-Query = QuerySnapshot | QueryEvents
-Command = CommandStop | CommandInterrupt | CommandInput | CommandRestart
 Request = Subscribe | Query | Command
 
 

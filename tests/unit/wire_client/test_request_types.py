@@ -5,12 +5,29 @@ import tracemalloc
 import msgspec
 import pytest
 
+from hopline.wire.client.queries import (
+    ExperimentCursor,
+    QueryChatOptions,
+    QueryChatThreadCreate,
+    QueryDesign,
+    QueryDesignPatch,
+    QueryExperiments,
+    QueryIterations,
+    QueryPerformance,
+    QueryTuiDefaults,
+)
 from hopline.wire.client.requests import (
     CommandInput,
     CommandInterrupt,
+    CommandPause,
+    CommandResize,
     CommandRestart,
+    CommandResume,
+    CommandSteer,
     CommandStop,
+    QueryChat,
     QueryEvents,
+    QueryHistory,
     QuerySnapshot,
     Request,
     RequestRefused,
@@ -30,7 +47,26 @@ EVERY_REQUEST: list[Request] = [
     CommandInput(bytes_base64=b"\x00\xff", close=True),
     CommandInput(close=True),
     CommandRestart(grace_ms=86_400_000),
+    CommandPause(),
+    CommandResume(fallback=True),
+    CommandResume(when="capacity_returns"),
+    CommandSteer(text="look at the tests"),
+    CommandResize(columns=80, rows=24),
+    QueryHistory(),
+    QueryChat(text="", thread_id="t"),
+    QueryChatThreadCreate(provider="p", model="m", title="t"),
+    QueryChatOptions(),
+    QueryTuiDefaults(),
+    QueryPerformance(),
+    QueryExperiments(after=ExperimentCursor(run_id="r", projection_id="p", revision=3)),
+    QueryDesign(),
+    QueryDesignPatch(base="a", head="b", path="c"),
+    QueryIterations(parent_id="p", cursor="c", limit=200),
 ]
+
+
+def test_every_type_of_the_wire_is_here() -> None:
+    assert {type(one) for one in EVERY_REQUEST} == set(Request.__args__)  # type: ignore[attr-defined]  # a union
 
 
 @pytest.mark.parametrize("request_", EVERY_REQUEST, ids=lambda one: type(one).__name__)
@@ -73,6 +109,22 @@ def test_stop_may_name_its_one_mode_or_leave_it_out() -> None:
         b'{"type":"subscribe","heartbeat_ms":15000}',
         b'{"type":"subscribe","heartbeat_ms":null}',
         b'{"type":"subscribe","tail":0}',
+        b'{"type":"command.pause","mode":"now"}',
+        b'{"type":"command.resume","when":"later"}',
+        b'{"type":"command.resume","fallback":1}',
+        b'{"type":"command.steer"}',
+        b'{"type":"command.steer","text":""}',
+        b'{"type":"command.resize","columns":80}',
+        b'{"type":"command.resize","columns":0,"rows":24}',
+        b'{"type":"command.resize","columns":80,"rows":65536}',
+        b'{"type":"query.chat"}',
+        b'{"type":"query.chat_thread_create","provider":"p"}',
+        b'{"type":"query.chat_thread_create","provider":"p","model":"m","driver":null}',
+        b'{"type":"query.experiments","after":{"run_id":"r","projection_id":"p","revision":-1}}',
+        b'{"type":"query.experiments","after":{"run_id":"r","projection_id":"p","revision":1,"more":1}}',
+        b'{"type":"query.design_patch","base":"a","head":"b"}',
+        b'{"type":"query.iterations","limit":201}',
+        b'{"type":"query.iterations","cursor":""}',
         b'{"type":"subscribe","tail":"5"}',
         b'{"type":"subscribe","after_sequence":-1}',
         b'{"type":"subscribe","after_sequence":null}',
@@ -143,12 +195,4 @@ def test_nesting_is_refused_before_memory_is_spent_on_it(line: bytes) -> None:
 
 def test_requests_are_a_closed_union_by_type() -> None:
     names = {msgspec.inspect.type_info(type(one)).tag for one in EVERY_REQUEST}  # type: ignore[union-attr]  # a struct has a tag
-    assert names == {
-        "subscribe",
-        "query.snapshot",
-        "query.events",
-        "command.stop",
-        "command.interrupt",
-        "command.input",
-        "command.restart",
-    }
+    assert len(names) == len(Request.__args__) == 21  # type: ignore[attr-defined]  # the contract's 17 and 4 of ours
