@@ -3,7 +3,7 @@
 set -eu
 missing=
 PATH=$PATH:/usr/sbin:/sbin
-for pair in bwrap:bubblewrap tmux:tmux script:bsdutils mount:mount unshare:util-linux sshd:openssh-server ssh:openssh-client; do
+for pair in chromium:chromium bwrap:bubblewrap tmux:tmux script:bsdutils mount:mount unshare:util-linux sshd:openssh-server ssh:openssh-client; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
 done
 [ -z "$missing" ] && exit 0

@@ -89,8 +89,8 @@ test("waits double from half a second to eight", () => {
 });
 
 const POSITION = { phase: "live", cursor: 48_213, latest: 48_213, missed: 0, reconnects: 0, restarted: "", skipped: 0, retryAt: 0, error: "" };
-const said = (changes, run = { interrupted: false }) => {
-  const { text, detail } = claimOf({ ...POSITION, ...changes }, 1000, run);
+const said = (changes, more = {}) => {
+  const { text, detail } = claimOf({ ...POSITION, ...changes }, 1000, { interrupted: false, backlog: 0, ...more });
   return detail ? `${text} | ${detail}` : text;
 };
 
@@ -104,5 +104,6 @@ test("the connection line says what is true, in words", () => {
   assert.equal(said({ phase: "ended" }), "ended | event 48,213 · missed nothing");
   assert.equal(said({ phase: "ended" }, { interrupted: true }), "its server is gone | recorded up to event 48,213");
   assert.equal(said({ phase: "retrying", retryAt: 4900 }), "gateway unreachable, retrying in 4 s | shown up to event 48,213");
+  assert.equal(said({}, { backlog: 1_234_000 }), "behind 1.2 MB, catching up | missed nothing");
   assert.equal(said({ missed: 3 }), "live | event 48,213 · 3 events missing from the journal");
 });

@@ -1,15 +1,19 @@
 /** The connection line: what is true of what a person sees, in words. Pure. */
 
-import { count, number } from "./words.js";
+import { count, number, size } from "./words.js";
 
 /** @import { Position } from "../wire/stream.js" */
 
 /** @typedef {{ tone: "live" | "busy" | "lost" | "over", text: string, detail: string }} Claim */
 
+/** Characters that wait to be shown, past which a person is told. */
+const NOTICEABLE = 400_000;
+
 /**
  * @param {Position} position
  * @param {number} now  milliseconds
- * @param {{ interrupted: boolean }} run  whether its server is gone without having ended it
+ * @param {{ interrupted: boolean, backlog: number }} run  whether its server is gone without having ended it, and how
+ *   many characters have come that are not shown yet
  * @returns {Claim}
  */
 export function claimOf(position, now, run) {
@@ -38,6 +42,9 @@ export function claimOf(position, now, run) {
       if (run.interrupted) return { tone: "over", text: "its server is gone", detail: `recorded up to ${event}` };
       return { tone: "over", text: "ended", detail: `${event} · ${kept(position)}` };
     case "live":
+      if (run.backlog > NOTICEABLE) {
+        return { tone: "busy", text: `behind ${size(run.backlog)}, catching up`, detail: kept(position) };
+      }
       return { tone: "live", text: "live", detail: `${event} · ${kept(position)}` };
   }
 }

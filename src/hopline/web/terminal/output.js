@@ -127,11 +127,30 @@ export class Output {
     this.#onChange();
   }
 
-  /** Go to the first line that is held, and load what is above. */
+  /** Go to the run's first line. */
   async toStart() {
+    if (this.#filling) return;
     this.following = false;
+    if (this.shown.after > 0) {
+      const page = await this.#page(0, this.#pageEvents() + 1);
+      if (!page) return;
+      this.shown.reset(0);
+      for (const piece of page.list) this.shown.append(piece.sequence, piece);
+      this.shown.through = Math.min(page.through, this.recent.through);
+      this.#filling = true;
+      this.#replace(...this.#build(READING_LINES, false));
+      this.#writer.write(page.list);
+      await this.#writer.drained();
+      this.#filling = false;
+    }
     this.terminal.scrollToTop();
-    await this.loadOlder();
+    this.#onChange();
+  }
+
+  /** @param {number} pages @param {number} [lines] */
+  scroll(pages, lines = 0) {
+    if (pages) this.terminal.scrollPages(pages);
+    else this.terminal.scrollLines(lines);
   }
 
   /** Load a page of what is above, and stay where the person is. */
@@ -227,14 +246,11 @@ export class Output {
     const line = this.#writer.lineOf(first) ?? 0;
     const offset = this.terminal.buffer.active.viewportY - line;
     const split = this.shown.list.findIndex((piece) => piece.sequence >= first);
-    /** @type {() => void} */
-    let drained = () => {};
-    const parsed = new Promise((/** @type {(_: void) => void} */ resolve) => (drained = resolve));
-    const [screen, writer] = this.#build(READING_LINES, true, drained);
+    const [screen, writer] = this.#build(READING_LINES, true);
     writer.write(older);
     writer.markNext();
     writer.write(split < 0 ? [] : this.shown.list.slice(split));
-    if (writer.backlog) await parsed;
+    await writer.drained();
     if (toEnd) screen.terminal.scrollToBottom();
     else screen.terminal.scrollToLine(Math.max(0, (writer.lineOf(first) ?? 0) + offset));
     this.#replace(screen, writer);
@@ -245,18 +261,14 @@ export class Output {
   /**
    * @param {number} scrollback
    * @param {boolean} hidden  it is filled before it is seen
-   * @param {() => void} [drained]
    * @returns {[Screen, Writer]}
    */
-  #build(scrollback, hidden, drained = () => {}) {
+  #build(scrollback, hidden) {
     const box = document.createElement("div");
     box.className = hidden ? "screen filling" : "screen";
     this.#place.append(box);
     const screen = new Screen(box, { ...this.#options, scrollback });
-    const writer = new Writer(screen.terminal, () => {
-      drained();
-      if (this.#writer === writer) this.#settled();
-    });
+    const writer = new Writer(screen.terminal, () => this.#writer === writer && this.#settled());
     screen.terminal.onRender(() => this.#screen === screen && this.#moved());
     return [screen, writer];
   }

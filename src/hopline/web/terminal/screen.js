@@ -52,6 +52,7 @@ export class Screen {
       overviewRuler: { width: 10 },
       screenReaderMode: options.spoken,
       scrollback: options.scrollback,
+      scrollSensitivity: 2,
       theme: palette(options.dark),
     });
     this.terminal.loadAddon(this.#fit);

@@ -21,6 +21,8 @@ export class Writer {
   #ahead = 0;
   #sinceMark = Infinity;
   #disposed = false;
+  /** @type {(() => void)[]} */
+  #waiting = [];
   /** @type {{ sequence: number, marker: IMarker }[]} where pieces begin, oldest first */
   #marks = [];
   /** The last piece that was given to the terminal. */
@@ -49,9 +51,17 @@ export class Writer {
     this.#pump();
   }
 
+  /** Wait until everything that was given has been parsed. */
+  async drained() {
+    while (this.backlog && !this.#disposed) {
+      await new Promise((/** @type {(_: void) => void} */ resolve) => this.#waiting.push(resolve));
+    }
+  }
+
   /** Forget what has not been given to the terminal yet. */
   dispose() {
     this.#disposed = true;
+    this.#release();
     this.#queue = [];
     this.#queued = 0;
   }
@@ -96,8 +106,15 @@ export class Writer {
       this.#ahead -= part.length;
       if (this.#disposed) return;
       if (this.#queue.length) this.#pump();
-      else if (this.#ahead === 0) this.#onDrained();
+      else if (this.#ahead === 0) {
+        this.#release();
+        this.#onDrained();
+      }
     });
+  }
+
+  #release() {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   /** A marker is set when the terminal has parsed what comes before, which an empty write's callback tells. @param {number} sequence */

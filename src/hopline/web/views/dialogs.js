@@ -78,10 +78,10 @@ export async function askForText(question, button) {
 
 const KEYS = [
   ["/", "search the runs, find in the output"],
-  ["j k", "next and previous run"],
+  ["j k", "next and previous run; down and up the output"],
   ["Enter", "open the run"],
   ["Esc", "back"],
-  ["g G", "to the top, to live"],
+  ["g G", "to the beginning, to live"],
   ["i", "write to the worker's input"],
   [".", "interrupt the worker"],
   ["1 2 3", "output, events, proven"],

@@ -6,6 +6,9 @@ import { RunStream } from "../wire/stream.js";
 import { EventLog } from "./events.js";
 import { HIDDEN_MILLIS, Pace } from "./pace.js";
 
+/** How often, while events flow, the run is asked how far it is: what existed then must have come by the next time. */
+const PROBE_MILLIS = 2000;
+
 /** @import { Output } from "../terminal/output.js" */
 /** @import { RunEvent } from "../wire/types.js" */
 
@@ -14,8 +17,6 @@ export class Follower {
   log = new EventLog();
   /** Whether the listing says that the run's server is gone. */
   interrupted = false;
-  /** Characters of output received since the page opened. */
-  received = 0;
 
   #stream;
   #feed = new Feed((events) => this.#take(events));
@@ -27,15 +28,21 @@ export class Follower {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #hiding;
   #shown = () => this.#visibility();
+  #probing = setInterval(() => void this.#probe(), PROBE_MILLIS);
+  #latest;
+  /** The cursor, and how far the run was, at the last probe. */
+  #before = { cursor: 0, latest: 0 };
 
   /**
    * @param {string} runId
    * @param {string} clientId
    * @param {Output} output
+   * @param {() => Promise<number>} latest  asks the run how many events it has recorded
    * @param {() => void} onChange
    */
-  constructor(runId, clientId, output, onChange) {
+  constructor(runId, clientId, output, latest, onChange) {
     this.#output = output;
+    this.#latest = latest;
     this.#onChange = onChange;
     this.#stream = new RunStream(runId, clientId, {
       onFresh: (floor) => this.#fresh(floor),
@@ -47,6 +54,11 @@ export class Follower {
 
   get position() {
     return this.#stream.position;
+  }
+
+  /** Characters that have come and are not shown yet. */
+  get backlog() {
+    return this.#feed.pending + this.#output.backlog;
   }
 
   async follow() {
@@ -67,6 +79,7 @@ export class Follower {
   dispose() {
     document.removeEventListener("visibilitychange", this.#shown);
     clearTimeout(this.#hiding);
+    clearInterval(this.#probing);
     this.#stream.stop();
     this.#feed.clear();
   }
@@ -74,6 +87,7 @@ export class Follower {
   /** @param {number} floor */
   #fresh(floor) {
     this.#skipping = false;
+    this.#before = { cursor: 0, latest: 0 };
     this.#feed.clear();
     this.run = emptyRun();
     this.log.reset(floor);
@@ -108,6 +122,20 @@ export class Follower {
     this.#onChange();
   }
 
+  /** A stream that is slower than its run looks live by itself. */
+  async #probe() {
+    const { phase, cursor } = this.#stream.position;
+    const flows = cursor > this.#before.cursor || phase === "catching-up";
+    this.#before.cursor = cursor;
+    if (document.hidden || !flows || (phase !== "live" && phase !== "catching-up")) return;
+    this.#stream.know(this.#before.latest);
+    try {
+      this.#before.latest = await this.#latest();
+    } catch {
+      this.#before.latest = 0; // the stream tells what is wrong with the connection
+    }
+  }
+
   /** An ended run sends nothing more; a connection to it would only keep its record's server up. */
   #leaveIfOver() {
     const { phase, cursor, latest } = this.#stream.position;
@@ -116,7 +144,7 @@ export class Follower {
   }
 
   #keepPace() {
-    switch (this.#pace.decide(this.#feed.pending + this.#output.backlog)) {
+    switch (this.#pace.decide(this.backlog)) {
       case "hold":
         return this.#stream.park();
       case "resume":

@@ -102,6 +102,14 @@ export class RunPage {
       case "G":
         this.output?.follow();
         return true;
+      case "PageUp":
+      case "PageDown":
+        this.output?.scroll(event.key === "PageUp" ? -1 : 1);
+        return this.tab === "output";
+      case "j":
+      case "k":
+        this.output?.scroll(0, event.key === "k" ? -3 : 3);
+        return true;
       case "i":
         this.#prompt.focus();
         return true;
@@ -170,7 +178,13 @@ export class RunPage {
     };
     const history = (/** @type {number} */ after, /** @type {number} */ before) => this.steering.history(after, before);
     this.output = new Output(this.#place, options, history, () => (this.follower?.drained(), this.#soon()));
-    this.follower = new Follower(this.id, this.#clientId, this.output, () => this.#soon());
+    this.follower = new Follower(
+      this.id,
+      this.#clientId,
+      this.output,
+      () => this.steering.latest(),
+      () => this.#soon(),
+    );
     await this.follower.follow();
   }
 

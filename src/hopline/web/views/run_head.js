@@ -37,7 +37,7 @@ export function heading(page, claim, now) {
     </p>
     ${claim
       ? html`<p class="claim ${claim.tone}" title=${claim.detail}>
-          <i></i><span>${claim.text}</span>${claim.detail ? html`<span class="detail">${claim.detail}</span>` : nothing}
+          <i></i><span>${claim.text}</span>${claim.detail ? html`<span class="detail">· ${claim.detail}</span>` : nothing}
         </p>`
       : nothing}
     <div class="actions">

@@ -81,6 +81,12 @@ export class Steering {
     return events;
   }
 
+  /** @returns {Promise<number>} the newest event that the run has recorded */
+  async latest() {
+    const { snapshot } = await this.#history.ask("query.snapshot");
+    return snapshot?.sequence ?? 0;
+  }
+
   /** Leave the run. */
   close() {
     this.#control.close();

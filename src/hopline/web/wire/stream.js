@@ -103,6 +103,14 @@ export class RunStream {
     }
   }
 
+  /** The run has recorded this many events, as it said itself. @param {number} latest */
+  know(latest) {
+    const { phase, cursor } = this.position;
+    if (latest > cursor && (phase === "live" || phase === "catching-up")) {
+      this.#set({ latest: Math.max(latest, this.position.latest), phase: "catching-up" });
+    }
+  }
+
   /** The run is over and everything has come: leave, and do not come back. */
   end() {
     this.#set({ phase: "ended" });

@@ -42,6 +42,7 @@
  * @property {Diagnostic | null} diagnostic
  * @property {{ action: string, status: string } | null} ack
  * @property {RunEvent[]} events
+ * @property {{ sequence: number, status: string } | null} snapshot
  *
  * @typedef {{ reason: string | null, descendants: string | null, survivors: number }} Aftermath
  *
