@@ -159,8 +159,23 @@ def test_no_thread_left_delays_the_loop_and_nothing_else(monkeypatch: pytest.Mon
 def test_a_worker_that_signals_its_whole_group_does_not_reach_the_server() -> None:
     async def test() -> None:
         async with generation("sh", "-c", "echo up; kill 0; sleep 60") as (handle, witness):
-            await handle.wait()
-            assert len(witness.outcomes) == 1
+            retirement = await handle.wait()
+            assert witness.outcomes == [retirement.outcome] == [WorkerSignaled(signal=signal.SIGTERM)]
+            assert (witness.stdout, retirement.clean) == (b"up\n", True)
+
+    run(test())
+
+
+@pytest.mark.parametrize("runner", ["direct", pytest.param("bwrap", marks=needs_bwrap)])
+def test_a_script_that_ends_its_group_when_it_leaves_loses_neither_output_nor_outcome(runner: str) -> None:
+    """WW-OWN-GROUP"""
+    code = "trap 'kill 0' EXIT; sleep 60 & echo hi; exit 3"
+
+    async def test() -> None:
+        async with subreaper(), generation("bash", "-c", code, runner=runner) as (handle, witness):
+            retirement = await handle.wait()
+            assert retirement.outcome == WorkerSignaled(signal=signal.SIGTERM)
+            assert (witness.stdout, retirement.clean, retirement.descendants.state) == (b"hi\n", True, "gone")
 
     run(test())
 

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -359,3 +360,23 @@ def test_interrupts_are_answered_quickly_under_a_flood(tmp_path: Path) -> None:
             await_gate(told)
             took.append(time.monotonic() - begun)
         assert sorted(took)[5] < 0.25
+
+
+@pytest.mark.parametrize(("option", "leads"), [([], False), (["--own-group"], True)])
+def test_the_worker_leads_a_process_group_only_when_that_is_asked_for(option: list[str], leads: bool) -> None:
+    """WW-OWN-GROUP"""
+    with RelayProcess([*OURS, "--no-sideband", *option], worker("say(str(os.getpgrp() == os.getpid()))")) as process:
+        events = process.finish()
+        assert stream(events, "stdout") == str(leads).encode()
+        assert process.status == 0
+
+
+def test_an_interrupt_reaches_the_direct_worker_alone_also_in_a_group_of_its_own() -> None:
+    """WW-OWN-GROUP"""
+    code = "trap 'echo child got it' INT; echo up; sleep 0.2 & wait; wait; echo child over"
+    parent = f"trap 'echo got it' INT; bash -c {shlex.quote(code)} & wait; wait"
+    with RelayProcess([*OURS, "--no-sideband", "--own-group"], ["bash", "-c", parent]) as process:
+        process.wait_for_bytes("stdout", 3)
+        process.send(frame("interrupt", request_id=1))
+        events = process.finish()
+        assert sorted(stream(events, "stdout").split(b"\n")) == [b"", b"child over", b"got it", b"up"]

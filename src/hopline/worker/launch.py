@@ -35,7 +35,7 @@ def relay_command(argv: Sequence[str], *, sideband: bool) -> list[str]:
     very modules that this process runs.
     """
     paths = list(dict.fromkeys(str(Path(module.__file__ or "").parents[1]) for module in (hopline, msgspec)))
-    options = ["--patient"] if sideband else ["--patient", "--no-sideband"]
+    options = ["--patient", "--own-group"] if sideband else ["--patient", "--own-group", "--no-sideband"]
     return [sys.executable, "-I", "-S", "-c", _BOOT.format(paths=paths), *options, "--", *argv]
 
 
@@ -84,9 +84,9 @@ class Launcher:
 def start(command: Sequence[str], *, cwd: str, env: dict[str, str], pass_fds: Sequence[int] = ()) -> Launcher:
     """Start a launcher in the server's session, in a process group of its own.
 
-    A worker's `kill 0` therefore reaches its own relay at most, never the server. Raises Refused when the folder is
-    not there or the command line cannot be one, Unavailable when the machine has no descriptors, processes or memory
-    left; then nothing was started and nothing is left open.
+    What signals that group reaches this generation at most, never the server. Raises Refused when the folder is not
+    there or the command line cannot be one, Unavailable when the machine has no descriptors, processes or memory left;
+    then nothing was started and nothing is left open.
     """
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         try:

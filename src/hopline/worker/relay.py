@@ -1,4 +1,4 @@
-"""The relay process: `hopline worker-relay [--no-sideband] [--patient] [--] CMD ARG...`.
+"""The relay process: `hopline worker-relay [--no-sideband] [--patient] [--own-group] [--] CMD ARG...`.
 
 Protocol on fd 0 and 1, diagnostics on fd 2 (docs/wire/worker.md). The worker is started before anything heavy is
 imported, so that it runs while the relay gets ready to listen.
@@ -9,7 +9,8 @@ import signal
 
 from hopline.worker.relay_launch import LaunchedWorker, LaunchFailed, launch
 
-_USAGE = "usage: hopline worker-relay [--no-sideband] [--patient] [--] CMD ARG..."
+_OPTIONS = ("--no-sideband", "--patient", "--own-group")
+_USAGE = "usage: hopline worker-relay [--no-sideband] [--patient] [--own-group] [--] CMD ARG..."
 
 
 def main(argv: list[str]) -> int:
@@ -22,7 +23,7 @@ def main(argv: list[str]) -> int:
     """
     _fill_standard_descriptors()
     options = set()
-    while argv and argv[0] in ("--no-sideband", "--patient"):
+    while argv and argv[0] in _OPTIONS:
         options.add(argv.pop(0))
     if argv and argv[0] == "--":
         argv = argv[1:]
@@ -36,7 +37,7 @@ def main(argv: list[str]) -> int:
     worker: LaunchedWorker | None = None
     failure = ""
     try:
-        worker = launch(argv, sideband=sideband)
+        worker = launch(argv, sideband=sideband, own_group="--own-group" in options)
     except LaunchFailed as failed:
         failure = str(failed)
     try:

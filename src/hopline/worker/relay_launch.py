@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import signal
+from functools import partial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ class LaunchedWorker:
             os.waitpid(self.pid, 0)
 
 
-def launch(argv: "Sequence[str]", *, sideband: bool) -> LaunchedWorker:
-    """Start `argv`, found on PATH, with our folder, environment and process group.
+def launch(argv: "Sequence[str]", *, sideband: bool, own_group: bool = False) -> LaunchedWorker:
+    """Start `argv`, found on PATH, with our folder and environment, and our process group or its own (WW-OWN-GROUP).
 
     Raises:
         LaunchFailed: nothing was started.
@@ -85,7 +86,8 @@ def launch(argv: "Sequence[str]", *, sideband: bool) -> LaunchedWorker:
             for name, number in ((SIDEBAND_READ_FD, their_read), (SIDEBAND_WRITE_FD, their_write)):
                 os.set_inheritable(number, True)
                 environment[name] = str(number)
-        pid = os.posix_spawnp(
+        spawn = partial(os.posix_spawnp, setpgroup=0) if own_group else os.posix_spawnp
+        pid = spawn(
             argv[0],
             list(argv),
             environment,

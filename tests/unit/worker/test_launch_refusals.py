@@ -12,7 +12,7 @@ from hopline.worker.launch import explained, relay_command
 def test_the_relay_is_isolated_from_the_workers_python() -> None:
     command = relay_command(["prog", "--version"], sideband=False)
     assert command[1:4] == ["-I", "-S", "-c"]
-    assert command[-5:] == ["--patient", "--no-sideband", "--", "prog", "--version"]
+    assert command[-6:] == ["--patient", "--own-group", "--no-sideband", "--", "prog", "--version"]
     assert "--no-sideband" not in relay_command(["prog"], sideband=True)
 
 
