@@ -16,7 +16,7 @@ MILLION = f"""
 import sys
 sys.stdin.readline()
 for i in range(1, {LINES + 1}):
-    sys.stdout.write(f"\\x1b[3{{i % 8}}mline-{{i}}\\x1b[0m of a million, each with some eighty characters of text in it\\n")
+    sys.stdout.write(f"\\x1b[3{{i % 8}}mline-{{i}}\\x1b[0m of a million, each with some eighty characters\\n")
 sys.stdout.flush()
 sys.stdin.readline()
 """
