@@ -40,6 +40,7 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     max_journal: int = 0
     when_journal_full: str = "pause"
     stop_grace_seconds: float = 1.0
+    unix_write_deadline_seconds: float = 0.0
     attached: bool = False
     """The starter will subscribe: the server waits for it before it leaves."""
 

@@ -48,8 +48,11 @@ class Settings:
     """pause the worker, or drop-oldest segments, when max_journal is reached."""
     stop_grace_seconds: float = 1.0
     """How long a stopped worker may take to leave before it is killed."""
+    unix_write_deadline_seconds: float = 0.0
+    """How long a local client may take nothing of what is sent to it before it is cut; 0 means for ever."""
 
 
+_SECONDS = ("stop_grace_seconds", "unix_write_deadline_seconds")
 _CHOICES = {
     "runner": ("direct", "bwrap", "auto"),
     "durability": ("normal", "full"),
@@ -80,7 +83,7 @@ def parse_settings(table: dict[str, Any], source: str) -> Settings:
             raise UsageError(f"{key} = {value!r} in {source}; it must be one of {', '.join(_CHOICES[key])}.")
         if key in ("journal_reserve", "max_journal"):
             value = parse_size(value)
-        if key == "stop_grace_seconds" and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
+        if key in _SECONDS and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
             raise UsageError(f"{key} = {value!r} in {source}; it must be a number of seconds, 0 or more.")
         values[key] = value
     return Settings(**values)

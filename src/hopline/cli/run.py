@@ -105,5 +105,6 @@ def specification(asked: Asked, run_id: RunId) -> "RunSpec":
         max_journal=settings.max_journal if asked.max_journal is None else parse_size(asked.max_journal),
         when_journal_full=asked.when_journal_full or settings.when_journal_full,
         stop_grace_seconds=settings.stop_grace_seconds,
+        unix_write_deadline_seconds=settings.unix_write_deadline_seconds,
         attached=not asked.detach,
     )

@@ -11,9 +11,10 @@ import signal
 from collections.abc import Callable
 
 from hopline.clock import rfc3339
-from hopline.errors import HoplineError
+from hopline.errors import HoplineError, Unavailable
 from hopline.records import RunRecord, RunSpec
 from hopline.run.answers import Answers
+from hopline.run.channel import Channel
 from hopline.run.commits import Commits
 from hopline.run.connection import serve
 from hopline.run.controller import Controller
@@ -25,7 +26,8 @@ from hopline.run.recorder import Recorder, first_record
 from hopline.run.reports import Dropped, GoingOn, JournalFact, Waiting, create_journal
 from hopline.run.status import Move
 from hopline.run.subscriptions import Subscriptions
-from hopline.serve.unix import UnixChannel, UnixListener
+from hopline.serve.memory import MemoryClient, MemoryListener
+from hopline.serve.unix import UnixListener
 from hopline.wire.client.payloads import JournalDropped, RunStarted, ServerReady
 from hopline.worker.handle import WorkerHandle, WorkerLaunch
 
@@ -65,6 +67,7 @@ class RunServer:
         self._answers = Answers(self._journal, self._recorder.fold, self._commits, self._controller)
         self._commits.listen(self._committed)
         self._impatient = asyncio.Event()
+        self._inside: MemoryListener | None = None
 
     async def run(self, started: Callable[[RunRecord], None]) -> None:
         """From the first event to the last subscriber's leaving. `started` is told once the run is served.
@@ -73,7 +76,8 @@ class RunServer:
         """
         refusal: HoplineError | None = None
         async with asyncio.TaskGroup() as tasks:
-            listener = UnixListener(self._serve, tasks)
+            listener = UnixListener(self._serve, tasks, self._spec.unix_write_deadline_seconds)
+            self._inside = MemoryListener(self._serve, tasks)
             await listener.listen(self._bound)
             try:
                 self._record_start()
@@ -83,11 +87,19 @@ class RunServer:
                 refusal = error
             finally:
                 listener.stop()
+                self._inside.stop()
                 self._places.release_socket()
                 listener.hang_up()
+                self._inside.hang_up()
                 self._close_journal()
         if refusal is not None:
             raise refusal
+
+    def connect(self) -> MemoryClient:
+        """A client's end of a new connection inside this process. Raises Unavailable before `run` and after its end."""
+        if self._inside is None:
+            raise Unavailable("the run does not serve yet.")
+        return self._inside.connect()
 
     async def _serve_until_settled(
         self, generation: Generation, started: Callable[[RunRecord], None], tasks: asyncio.TaskGroup
@@ -130,7 +142,7 @@ class RunServer:
         )
         return await WorkerHandle.launch(launch, generation)
 
-    async def _serve(self, channel: UnixChannel) -> None:
+    async def _serve(self, channel: Channel) -> None:
         await serve(channel, self._answers, self._subscriptions)
 
     def _committed(self) -> None:

@@ -14,6 +14,7 @@ from hopline.run.fold import fold_of
 from hopline.run.places import RunPlaces
 from hopline.run.subscriptions import Subscriptions
 from hopline.serve.unix import UnixChannel, UnixListener
+from hopline.settings import load_settings
 
 LEAVE_SECONDS = 1.0
 """How long it stays after its last client has left."""
@@ -48,7 +49,7 @@ class ViewServer:
             changed.set()
 
         async with asyncio.TaskGroup() as tasks:
-            listener = UnixListener(self._serve, tasks)
+            listener = UnixListener(self._serve, tasks, load_settings().unix_write_deadline_seconds)
             listener.count_changed = changed.set
             await listener.listen(self._bound)
             for number in (signal.SIGTERM, signal.SIGINT):

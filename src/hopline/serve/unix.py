@@ -32,14 +32,17 @@ class UnixChannel(asyncio.Protocol):
 
     Args:
         listener: who counts and ends connections.
+        write_deadline_seconds: how long the peer may take nothing while something waits for it; 0 for ever.
     """
 
-    def __init__(self, listener: "UnixListener") -> None:
+    def __init__(self, listener: "UnixListener", write_deadline_seconds: float = 0.0) -> None:
         self.session = ClientSession(new_store_id)
         self._stalled = False
         self.on_writable: Callable[[], None] = lambda: None
         """Called when a stall ends."""
         self._listener = listener
+        self._deadline_seconds = write_deadline_seconds
+        self._deadline: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport | None = None
         self._news = asyncio.Event()
         self._drained = asyncio.Event()
@@ -76,7 +79,7 @@ class UnixChannel(asyncio.Protocol):
     def push(self, message: bytes) -> None:
         """Write one message without waiting; look at `stalled` before the next."""
         if self._transport is not None and not self._over.is_set():
-            # Not writelines: in Python 3.12.0-3.12.7 and 3.13.0 it never calls pause_writing, and nothing would bound us.
+            # Not writelines: in Python 3.12.0-3.12.7 and 3.13.0 it never calls pause_writing: nothing would bound us.
             self._transport.write(message + b"\n")
 
     def unsent_bytes(self) -> int:
@@ -120,6 +123,7 @@ class UnixChannel(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone."""
+        self._stop_timing()
         self.session.close()
         self._over.set()
         self._drained.set()
@@ -130,12 +134,31 @@ class UnixChannel(asyncio.Protocol):
         """The peer is slow."""
         self._stalled = True
         self._drained.clear()
+        self._time(self.unsent_bytes())
 
     def resume_writing(self) -> None:
         """The peer has caught up."""
         self._stalled = False
+        self._stop_timing()
         self._drained.set()
         self.on_writable()
+
+    def _time(self, unsent: int) -> None:
+        if self._deadline_seconds:
+            loop = asyncio.get_running_loop()
+            self._deadline = loop.call_later(self._deadline_seconds, self._overdue, unsent)
+
+    def _overdue(self, unsent: int) -> None:
+        """A peer that has taken something since gets as long again."""
+        if (now := self.unsent_bytes()) < unsent:
+            self._time(now)
+        else:
+            self.abort()
+
+    def _stop_timing(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
     def _let_read(self) -> None:
         if self._transport is not None and not self.session.full and not self._transport.is_closing():
@@ -151,11 +174,13 @@ class UnixListener:
     Args:
         serve: owns one connection; it may raise nothing but what is logged here.
         tasks: the group that the connections' tasks belong to.
+        write_deadline_seconds: see UnixChannel.
     """
 
-    def __init__(self, serve: Serve, tasks: asyncio.TaskGroup) -> None:
+    def __init__(self, serve: Serve, tasks: asyncio.TaskGroup, write_deadline_seconds: float = 0.0) -> None:
         self._serve = serve
         self._tasks = tasks
+        self._write_deadline_seconds = write_deadline_seconds
         self._channels: set[UnixChannel] = set()
         self._server: asyncio.Server | None = None
         self.count_changed: Callable[[], None] = lambda: None
@@ -169,7 +194,9 @@ class UnixListener:
     async def listen(self, bound: socket.socket) -> None:
         """Start to accept. `bound` is bound, listening and non-blocking; it is owned from now on."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_unix_server(lambda: UnixChannel(self), sock=bound, backlog=BACKLOG)
+        self._server = await loop.create_unix_server(
+            lambda: UnixChannel(self, self._write_deadline_seconds), sock=bound, backlog=BACKLOG
+        )
 
     def connected(self, channel: UnixChannel) -> None:
         """A peer has come."""

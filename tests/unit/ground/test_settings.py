@@ -26,6 +26,7 @@ def test_an_unknown_setting_near_nothing_lists_the_known_ones() -> None:
         ("stop_grace_seconds", -1),
         ("stop_grace_seconds", True),
         ("stop_grace_seconds", "1"),
+        ("unix_write_deadline_seconds", -1),
         ("journal_reserve", "much"),
         ("max_journal", True),
         ("max_journal", -2),
@@ -44,9 +45,10 @@ def test_every_setting_is_read() -> None:
         "max_journal": "500 MB",
         "when_journal_full": "drop-oldest",
         "stop_grace_seconds": 2,
+        "unix_write_deadline_seconds": 40,
     }
     assert settings.parse_settings(table, "x") == settings.Settings(
-        "bwrap", "full", 2**30, 500_000_000, "drop-oldest", 2
+        "bwrap", "full", 2**30, 500_000_000, "drop-oldest", 2, 40
     )
 
 
