@@ -72,7 +72,8 @@ def test_a_run_is_watched_and_steered_over_its_socket(web: Web) -> None:
             await subscribe(watching)
             accepted = await ask(asking, "command.input", text="hello\n")
             assert (accepted["ok"], accepted["client_id"], accepted["ack"]["status"]) == (True, "me", "accepted")
-            assert written((await said(watching))["events"]) == "hello\n"
+            while written((await said(watching))["events"]) != "hello\n":
+                pass
             delivered = await ask(asking, "command.interrupt")
             assert delivered["ack"] == {"action": "interrupt", "status": "delivered"}
             kinds = set()
@@ -172,6 +173,8 @@ def test_a_run_nobody_has_is_said_in_band(web: Web) -> None:
 
 
 def test_the_listing_tells_of_runs_as_they_come_and_go(web: Web) -> None:
+    """WG-LISTING"""
+
     async def main() -> None:
         async with dialled(web, "*") as peer:
             assert (await said(peer))["full"] is True
@@ -213,6 +216,7 @@ def test_an_origin_that_is_none_is_a_usage_error() -> None:
 
 
 def test_the_gateway_listens_on_loopback_only(web: Web) -> None:
+    """WG-LOOPBACK"""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))
         address = probe.getsockname()[0]
@@ -236,6 +240,7 @@ def test_ending_the_gateway_leaves_no_record_and_no_run_hurt(web: Web, private_p
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs another user")
 def test_another_user_of_the_machine_gets_nothing_with_the_right_token(web: Web) -> None:
+    """WG-OWNER"""
     get = f"GET /?token={web.record['token']} HTTP/1.1\\r\\nHost: 127.0.0.1:{web.port}\\r\\n\\r\\n"
     script = (
         "use IO::Socket::INET; my $s = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => "

@@ -109,6 +109,7 @@ def test_rows_stay_where_they_are_while_a_pointer_is_on_them(web: Web, watched: 
 
 
 def test_the_page_says_when_the_gateway_is_gone_and_finds_it_again(web: Web, watched: Watched) -> None:
+    """WG-COMES-BACK"""
     detached("--name", "alive", "--", "cat")
     watched.open(web)
     expect(watched.locator(".claim")).to_have_text("live")

@@ -119,6 +119,7 @@ def test_a_reload_comes_back_to_the_same_run(web: Web, watched: Watched) -> None
 
 
 def test_a_killed_gateway_costs_nothing_that_was_written(web: Web, watched: Watched) -> None:
+    """WG-COUNTED"""
     record = detached("--", "sh", "-c", COUNTER)
     watched.open(web, record["id"])
     watched.wait_for_output("line-20")
@@ -236,6 +237,7 @@ def test_a_run_that_is_not_there_is_said(web: Web, watched: Watched) -> None:
 
 
 def test_nothing_from_the_wire_becomes_markup(web: Web, watched: Watched) -> None:
+    """WG-NO-MARKUP"""
     attack = "<img src=x onerror=window.broken=1><script>broken=1</script>"
     script = (
         f"printf '%s\\n' '{attack}'; "

@@ -61,6 +61,7 @@ def test_a_socket_needs_a_credential_and_an_allowed_origin(target: str, route: o
     [["null"], ["http://evil.example"], [OWN + "/"], [OWN, OWN], ["http://localhost:8765"], [OWN.upper()], [""]],
 )
 def test_another_origin_is_refused_with_the_right_token(origins: list[str]) -> None:
+    """WG-EXACT-ORIGIN"""
     for target in (f"/runs/{RUN}/ws", "/runs/ws", "/", "/health"):
         assert status(decide(f"{target}?token=t0ken", origins=origins)) == 403
 
@@ -73,6 +74,7 @@ def test_without_a_good_credential_nothing_opens(target: str, query: str) -> Non
 
 @pytest.mark.parametrize("target", ["/", f"/runs/{RUN}/ws"])
 def test_a_token_in_the_query_decides_alone(target: str) -> None:
+    """WG-TOKEN-ALONE"""
     assert status(decide(f"{target}?token=stale", cookies=[COOKIE], origins=[OWN])) == 403
 
 
@@ -101,6 +103,7 @@ def test_assets_need_nothing_but_the_host() -> None:
     "hosts", [[], [""], ["evil.example"], ["localhost:8765"], ["127.0.0.1"], ["127.0.0.1:1"], ["127.0.0.1:8765"] * 2]
 )
 def test_another_host_is_misdirected_before_anything_else(hosts: list[str]) -> None:
+    """WG-EXACT-HOST"""
     assert status(decide("/?token=t0ken", hosts=hosts)) == 421
     assert status(decide("/nothing", hosts=hosts)) == 421
 
@@ -111,6 +114,7 @@ def test_a_host_is_compared_without_case() -> None:
 
 @pytest.mark.parametrize("target", ["/nothing", "/nothing?token=t0ken", "/ws?token=t0ken", "/runs/x/ws", "bad"])
 def test_what_is_not_routed_is_404_with_and_without_a_token(target: str) -> None:
+    """WG-ORDER"""
     assert status(decide(target)) == 404
 
 

@@ -44,6 +44,7 @@ def test_a_name_can_not_lead_out(web: Path) -> None:
 
 
 def test_a_link_is_not_followed_whenever_it_was_made(web: Path, tmp_path: Path) -> None:
+    """WG-INDEXED"""
     (web / "link.txt").symlink_to(tmp_path / "secret.txt")
     (web / "outside").symlink_to(tmp_path)
     served = Assets(web)

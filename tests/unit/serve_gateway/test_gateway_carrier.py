@@ -28,6 +28,8 @@ def test_a_text_message_comes_as_utf8_and_a_binary_one_is_named(in_simulated_tim
 
 
 def test_a_frame_that_is_not_taken_in_40_s_aborts_the_peer(in_simulated_time: Any, new_connection: Any) -> None:
+    """WG-ABORT"""
+
     async def main() -> None:
         connection = new_connection()
         connection.takes.clear()

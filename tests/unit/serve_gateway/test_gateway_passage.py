@@ -56,6 +56,8 @@ async def passing(connection: Any, outcome: FakeUpstream | HoplineError) -> None
 
 
 def test_messages_pass_both_ways_as_they_are(in_simulated_time: Any, new_connection: Any) -> None:
+    """WG-UNREAD"""
+
     async def main() -> None:
         connection, upstream = new_connection(), FakeUpstream()
         connection.inbox.put_nowait('{"not": parsed')
@@ -83,6 +85,8 @@ def test_everything_that_a_run_sent_comes_before_the_end(in_simulated_time: Any,
 
 
 def test_a_binary_message_is_answered_in_band_before_the_close(in_simulated_time: Any, new_connection: Any) -> None:
+    """WG-IN-BAND"""
+
     async def main() -> None:
         connection, upstream = new_connection(), FakeUpstream()
         connection.inbox.put_nowait(b"\x00")
@@ -191,6 +195,8 @@ def test_lines_come_whole_however_they_were_cut(in_simulated_time: Any) -> None:
 
 
 def test_reading_from_the_run_stops_while_a_slow_peer_is_behind(in_simulated_time: Any) -> None:
+    """WG-STALL"""
+
     async def main() -> None:
         upstream, transport = lines(GatewayLimits(upstream_buffer_bytes=10))
         upstream.data_received(b"12345678\n12345678\n")

@@ -317,6 +317,8 @@ def test_a_reader_that_takes_nothing_is_aborted_and_others_are_not(place: Path) 
 
 
 def test_thousands_of_half_open_connections_leave_room_for_an_honest_one(place: Path) -> None:
+    """WG-ROOM"""
+
     async def main() -> None:
         async with gateway(place) as served:
             writers = []

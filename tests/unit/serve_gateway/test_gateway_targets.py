@@ -70,6 +70,7 @@ def test_everything_else_is_nothing(raw: str) -> None:
 
 
 def test_dots_are_resolved_before_the_route_is_chosen() -> None:
+    """WG-ONE-PATH"""
     assert routed("/assets/../index.html") == Page()
     assert routed("/assets/%2e%2e/health") == Health()
 

@@ -1,7 +1,7 @@
 """Whether a request may have what it asks for: one decision with its reason. Pure.
 
-Order of checks (docs/wire/gateway.md): method, Host, route, credential, origin. A target that is not routed is 404 with
-and without a token, so that nothing can be probed.
+Order of checks (WG-ORDER, docs/wire/gateway.md): method, Host, route, credential, origin. A target that is not routed
+is 404 with and without a token, so that nothing can be probed.
 """
 
 from dataclasses import dataclass
@@ -108,7 +108,7 @@ class Gate:
                 return True
 
     def _capability(self, target: Target) -> bool | None:
-        """Whether the token in the query is right; None without one. A token in the query decides alone."""
+        """Whether the token in the query is right; None without one. It decides alone (WG-TOKEN-ALONE)."""
         tokens = target.values("token")
         if not tokens:
             return None

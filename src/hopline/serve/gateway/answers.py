@@ -1,6 +1,6 @@
 """What the gateway says over plain HTTP: status, headers and body as values; and the headers of every answer. Pure.
 
-Source: frontend reference 9.4; Trusted Types and the Cross-Origin headers are beyond it.
+Source: frontend reference 9.4; Trusted Types (WG-NO-MARKUP) and the Cross-Origin headers are beyond it.
 """
 
 from dataclasses import dataclass, field

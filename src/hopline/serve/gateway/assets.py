@@ -1,6 +1,6 @@
 """The page's files: an index made once, so that a request can only name what was there; no link leads out.
 
-Source: frontend reference 9.1 (`/assets/*` needs no token and is guarded against symlink escape).
+Source: WG-INDEXED; frontend reference 9.1 (`/assets/*` needs no token and is guarded against symlink escape).
 """
 
 import os

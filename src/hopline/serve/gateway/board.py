@@ -1,4 +1,4 @@
-"""The listing of every run, kept current by one poll for everybody and pushed to whoever listens."""
+"""The listing of every run, kept current by one poll for everybody and pushed to whoever listens (WG-LISTING)."""
 
 import asyncio
 import socket

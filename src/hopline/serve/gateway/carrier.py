@@ -1,7 +1,7 @@
 """One WebSocket peer: whole text messages in and out, each write within its deadline, silence noticed by pings.
 
 Past a deadline the connection is aborted and never closed, because a close frame is a write as well and would wait
-where the first one did (WP-DISCONNECT; frontend reference 8.1 and 8.2).
+where the first one did (WG-ABORT, WP-DISCONNECT; frontend reference 8.1 and 8.2).
 """
 
 import asyncio

@@ -1,6 +1,7 @@
 """Dials runs through their Unix sockets; a run that has ended is reopened read-only by whoever can start processes."""
 
 import asyncio
+import os
 from collections.abc import Callable
 
 from hopline.errors import ConnectDenied, ConnectFailed, Unavailable
@@ -59,6 +60,7 @@ class UnixDialer:
             raise ConnectDenied(f"you may not connect to {path}; it belongs to somebody else.") from None
         except OSError as error:
             raise ConnectFailed(f"cannot connect to {path}: {error.strerror or error}") from error
+        _check_owner(upstream, path)
         return upstream
 
     async def _reopened(self, run_id: str, path: str) -> Upstream | None:
@@ -75,3 +77,11 @@ class UnixDialer:
         finally:
             if not lock.locked():
                 self._reopening.pop(run_id, None)
+
+
+def _check_owner(upstream: LineUpstream, path: str) -> None:
+    """The path was looked up and not given, so whoever serves there must be this user or root. Raises ConnectDenied."""
+    owner = upstream.owner()
+    if owner not in (os.getuid(), 0):
+        upstream.close()
+        raise ConnectDenied(f"{path} is served by user {owner}, not by you; set XDG_RUNTIME_DIR.")

@@ -1,4 +1,7 @@
-"""Errors that a WebSocket peer is told in band: a `protocol_error` message, then the close (WP-PROTOCOL-ERROR)."""
+"""Errors that a WebSocket peer is told in band: a `protocol_error` message, then the close.
+
+Source: WP-PROTOCOL-ERROR, WG-IN-BAND.
+"""
 
 from hopline.errors import ConnectDenied, HoplineError, RunGone
 from hopline.ids import new_store_id

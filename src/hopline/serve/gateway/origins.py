@@ -1,4 +1,4 @@
-"""Which web origins and hosts this gateway answers. Pure."""
+"""Which web origins and hosts this gateway answers. Pure. Both are exact (WG-EXACT-HOST, WG-EXACT-ORIGIN)."""
 
 import ipaddress
 import re

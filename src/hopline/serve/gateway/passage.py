@@ -1,4 +1,4 @@
-"""Passes messages between one WebSocket peer and one run, both ways, until either ends. Nothing is looked into.
+"""Passes messages between one WebSocket peer and one run, both ways, until either ends, unread (WG-UNREAD).
 
 The end of either side is the end of both: a peer's close is the run's end of stream, a run's close is an ordinary
 close, after everything it sent.

@@ -1,7 +1,7 @@
 """Whose process is at the other end of a loopback connection: asked of the kernel, so that no other user gets in.
 
-A cookie for 127.0.0.1 is sent to every port there, whoever listens on it; so a session alone does not prove its user.
-Linux tells the owner of a socket (sock_diag(7)); where it does not, the credential decides alone.
+WG-OWNER: a cookie for 127.0.0.1 is sent to every port there, whoever listens on it, so a session alone does not prove
+its user. Linux tells the owner of a socket (sock_diag(7)); where it does not, the credential decides alone.
 """
 
 import socket

@@ -1,7 +1,7 @@
 """The gateway's record, lock and secrets, in the runtime folder: private files that let commands and pages find it.
 
 `web.json` says where it is (frontend reference 10), `web.lock` is held for its lifetime, and `web.key` keeps the token
-and the session key, so that an open page finds its way back after the gateway was restarted.
+and the session key, so that an open page finds its way back after the gateway was restarted (WG-COMES-BACK).
 """
 
 import fcntl

@@ -1,6 +1,6 @@
 """The gateway: binds loopback, decides each request, serves the page, and carries WebSockets to runs.
 
-One component over a `Dialer`: in front of every run of this machine, or of one (docs/wire/gateway.md).
+One component over a `Dialer`: in front of every run of this machine, or of one (docs/wire/gateway.md; WG-LOOPBACK).
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Which route a request asks for. Pure: the target is decoded and normalised once, and everyone uses that value.
+"""Which route a request asks for. Pure: the target is decoded and normalised once (WG-ONE-PATH).
 
 Source: frontend reference 9.1; `/runs/...` is beyond it (docs/wire/gateway.md, "Routes").
 """

@@ -1,6 +1,11 @@
-"""How the gateway reaches a run: a duplex of whole messages, dialled by run id through whatever carrier is at hand."""
+"""How the gateway reaches a run: a duplex of whole messages, dialled by run id through whatever carrier is at hand.
+
+Reading from a run stops while its peer is slow (WG-STALL).
+"""
 
 import asyncio
+import socket
+import struct
 from collections import deque
 from typing import Protocol, cast
 
@@ -79,6 +84,14 @@ class LineUpstream(asyncio.Protocol):
         """See Upstream."""
         if self._transport is not None:
             self._transport.close()
+
+    def owner(self) -> int:
+        """The user whose process serves the run."""
+        assert self._transport is not None
+        peer: socket.socket = self._transport.get_extra_info("socket")
+        credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        uid: int = struct.unpack("3i", credentials)[1]
+        return uid
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The run has accepted."""

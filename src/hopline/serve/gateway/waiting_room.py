@@ -1,6 +1,6 @@
 """Connections that are no WebSocket yet: bounded, and when one too many comes the oldest makes room.
 
-An honest client needs milliseconds here, so whoever holds thousands of connections open only ends its own.
+An honest client needs milliseconds here, so whoever holds thousands of connections open only ends its own (WG-ROOM).
 """
 
 from collections.abc import Callable, Hashable

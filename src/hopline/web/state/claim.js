@@ -1,4 +1,4 @@
-/** The connection line: what is true of what a person sees, in words. Pure. */
+/** The connection line: what is true of what a person sees, in words (WG-COUNTED). Pure. */
 
 import { count, number, size } from "./words.js";
 
