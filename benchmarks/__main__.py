@@ -15,7 +15,7 @@ from benchmarks.catalogue import BENCHMARKS
 from benchmarks.context import Context, disk_folder, private_environment
 from benchmarks.harness import Benchmark, NotMeasured, Row, Verdict, choose
 from benchmarks.processes import TookTooLong, adopt_orphans, end_orphans
-from benchmarks.table import render, report
+from benchmarks.table import markdown, render, report
 from benchmarks.workloads import Programs
 
 RESULTS = Path(__file__).parent / "results"
@@ -30,6 +30,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="name the benchmarks and run none")
     parser.add_argument("--quick", action="store_true", help="a tenth of every size; figures are rough")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the figures go (default benchmarks/results/)")
+    parser.add_argument("--markdown", action="store_true", help="print the table as docs/performance.md shows it")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a bar is missed or a row not measured")
     parser.add_argument(
         "--no-compiler", action="store_true", help="loads and reader in Python although there is a compiler"
@@ -91,7 +92,7 @@ def main(words: list[str]) -> int:
         end_orphans()
         shutil.rmtree(folder, ignore_errors=True)
     seconds = time.monotonic() - started
-    print(render(rows, colours=sys.stdout.isatty()), end="")
+    print(markdown(rows) if options.markdown else render(rows, colours=sys.stdout.isatty()), end="")
     load = before["load_average"]
     sizes = "a tenth of the sizes named" if options.quick else "full sizes"
     print(f"{len(chosen)} benchmarks in {seconds:.0f} s, {sizes}; loads in {programs.kind}; load before: {load:.1f}")

@@ -74,6 +74,13 @@ def render(rows: Sequence[Row], *, colours: bool) -> str:
     return "\n".join(out) + "\n"
 
 
+def markdown(rows: Sequence[Row]) -> str:
+    """The table as docs/performance.md shows it: the same cells without notes, each row under its name."""
+    lines = [("row", *_HEAD[1:]), ("---",) * len(_HEAD)]
+    lines += [(row.name, *cells(row)[1:]) for row in rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
 def _side(side: Side | None) -> dict[str, Any] | None:
     if side is None:
         return None

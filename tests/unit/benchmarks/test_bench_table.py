@@ -4,7 +4,7 @@ import json
 
 import pytest
 from benchmarks.harness import Bar, Row, Sample, Side
-from benchmarks.table import number, render, report
+from benchmarks.table import markdown, number, render, report
 
 OURS = Side("hopline", "MB/s", (Sample(300.0, 2.5, "33 frames"), Sample(310.0, 2.4), Sample(90.0, 2.6)))
 THEIRS = Side("cat", "MB/s", (Sample(1500.0, 0.25),))
@@ -56,3 +56,10 @@ def test_the_report_holds_every_sample_and_is_json() -> None:
     assert first["verdict"] == "missed"
     assert first["ratio"] == pytest.approx(0.2)
     assert json.loads(json.dumps(report(ROWS)))[2]["ours"] is None
+
+
+def test_the_page_shows_the_same_cells_by_row_name() -> None:
+    lines = markdown(ROWS).splitlines()
+    assert lines[0].startswith("| row | hopline | reference |")
+    assert lines[2] == "| relay | 300 MB/s | cat | 1,500 MB/s | 0.200x | >= 0.5x | missed | 2.50 | 0.25 |"
+    assert {line.count("|") for line in lines} == {10}
