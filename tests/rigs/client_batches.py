@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from hopline.client.checkpoints import ExecutionsChunk
+from hopline.wire.client.checkpoint import ActiveExecutionsChunk
 from hopline.wire.client.events import RunEvent
 from hopline.wire.client.streams import EventBatch
 
@@ -44,12 +44,12 @@ def execution(name: str, assignment: str = "") -> dict[str, Any]:
     }
 
 
-def parts_of(executions: list[dict[str, Any]], size: int, **cursor: Any) -> tuple[str, list[ExecutionsChunk]]:
+def parts_of(executions: list[dict[str, Any]], size: int, **cursor: Any) -> tuple[str, list[ActiveExecutionsChunk]]:
     """(checkpoint id, parts of at most `size` code points) of a deferred list."""
     text = json.dumps(executions, separators=(",", ":"), ensure_ascii=False)
     digest = hashlib.sha256(text.encode()).hexdigest()
     payloads = [text[start : start + size] for start in range(0, len(text), size)]
     return digest, [
-        ExecutionsChunk(checkpoint_id=digest, part=part, parts=len(payloads), payload=payload, **cursor)
+        ActiveExecutionsChunk(checkpoint_id=digest, part=part, parts=len(payloads), payload=payload, **cursor)
         for part, payload in enumerate(payloads)
     ]

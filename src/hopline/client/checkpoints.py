@@ -7,33 +7,15 @@ once; only the list waits. One assembler serves one connection, so parts of two 
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Annotated
 
 import msgspec
-from msgspec import Meta, Raw
+from msgspec import Raw
 
 from hopline.client.items import Executions
+from hopline.wire.client.checkpoint import MAX_CHECKPOINT_BYTES, ActiveExecutionsChunk
 from hopline.wire.client.streams import EventBatch
 
-MAX_CHECKPOINT_BYTES = 16 << 20
-"""Bound on the assembled UTF-8."""
-
-MAX_PARTS = 256
-MAX_PAYLOAD_CODE_POINTS = 65_536
-
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-
-
-class ExecutionsChunk(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="active_executions_chunk"):
-    """One part of a deferred list."""
-
-    checkpoint_id: Annotated[str, Meta(pattern=f"^{_DIGEST.pattern}$")]
-    part: Annotated[int, Meta(ge=0, le=MAX_PARTS - 1)]
-    parts: Annotated[int, Meta(ge=1, le=MAX_PARTS)]
-    payload: Annotated[str, Meta(min_length=1, max_length=MAX_PAYLOAD_CODE_POINTS)]
-    through_sequence: Annotated[int, Meta(ge=0)] = 0
-    store_id: str = ""
-    history_after_sequence: Annotated[int, Meta(ge=0)] = 0
 
 
 class _Activity(msgspec.Struct):
@@ -94,7 +76,7 @@ class CheckpointAssembler:
         self._open = _Transfer(batch, [], 0)
         return None
 
-    def chunk(self, chunk: ExecutionsChunk) -> Executions | Fault | None:
+    def chunk(self, chunk: ActiveExecutionsChunk) -> Executions | Fault | None:
         """One part. Returns the whole list with its last part, None before; a Fault ends the transfer."""
         transfer = self._open
         if transfer is None:
@@ -122,7 +104,7 @@ class CheckpointAssembler:
         return Fault("another message came between a deferred batch and the end of its checkpoint")
 
     @staticmethod
-    def _mismatch(transfer: _Transfer, chunk: ExecutionsChunk) -> str | None:
+    def _mismatch(transfer: _Transfer, chunk: ActiveExecutionsChunk) -> str | None:
         frame = transfer.frame
         if chunk.checkpoint_id != frame.active_executions_checkpoint_id:
             return "a part belongs to another checkpoint than its batch"

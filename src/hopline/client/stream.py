@@ -10,17 +10,24 @@ from dataclasses import replace
 from typing import Self
 
 from hopline.client.channels import Channel
-from hopline.client.checkpoints import CheckpointAssembler, ExecutionsChunk, Fault
+from hopline.client.checkpoints import CheckpointAssembler, Fault
 from hopline.client.connection import accepted
 from hopline.client.dialling import Dialler
-from hopline.client.frames import Message, read_message
+from hopline.client.frames import read_message
 from hopline.client.items import Executions, Finished, Item, Position, Rebootstrapped
 from hopline.client.requests import labelled
 from hopline.client.resume import GaveUp, Resume, StartOver
 from hopline.errors import ConnectDenied, ConnectFailed, HoplineError, Refused, RunGone, Unavailable, UsageError
 from hopline.wire.client.events import RunEvent
 from hopline.wire.client.responses import Code, Response
-from hopline.wire.client.streams import EventBatch, ProtocolError, SingleEvent, Subscribed
+from hopline.wire.client.streams import (
+    ActiveExecutionsChunk,
+    EventBatch,
+    ProtocolError,
+    ServerMessage,
+    SingleEvent,
+    Subscribed,
+)
 
 ACKNOWLEDGE_SECONDS = 30.0
 """How long the server may take to accept a subscription."""
@@ -62,6 +69,7 @@ class EventStream(AsyncIterator[Item]):
         self._executions: tuple[bytes, ...] = ()
         self._begun = False
         self._finished = False
+        self._hurried = asyncio.Event()
 
     @property
     def position(self) -> Position:
@@ -96,6 +104,10 @@ class EventStream(AsyncIterator[Item]):
         elif isinstance(item, Rebootstrapped):
             self._given = Position(0, item.store_id)
         return item
+
+    def hurry(self) -> None:
+        """While it waits to dial again: do it now."""
+        self._hurried.set()
 
     async def aclose(self) -> None:
         """Hang up. Safe to call at any time; what was read and not given is dropped, `position` stays."""
@@ -137,7 +149,7 @@ class EventStream(AsyncIterator[Item]):
         deadline = self._resume.next_deadline()
         loop = asyncio.get_running_loop()
         if deadline is not None:
-            await asyncio.sleep(max(0.0, deadline - loop.time()))
+            await self._wait(deadline - loop.time())
         self._assembler = CheckpointAssembler()
         self._channel = await self._dialler.dial()
         try:
@@ -145,6 +157,14 @@ class EventStream(AsyncIterator[Item]):
                 await self._subscribe(self._channel)
         except TimeoutError:
             raise _Lost(f"the server did not accept within {ACKNOWLEDGE_SECONDS:g} s.") from None
+
+    async def _wait(self, seconds: float) -> None:
+        self._hurried.clear()
+        try:
+            async with asyncio.timeout(max(0.0, seconds)):
+                await self._hurried.wait()
+        except TimeoutError:
+            return
 
     async def _subscribe(self, channel: Channel) -> None:
         while True:
@@ -169,7 +189,7 @@ class EventStream(AsyncIterator[Item]):
         match await self._message(channel):
             case EventBatch() as batch:
                 await self._fold(batch)
-            case ExecutionsChunk() as chunk:
+            case ActiveExecutionsChunk() as chunk:
                 self._take(self._assembler.chunk(chunk))
             case SingleEvent() as single:
                 self._take(self._assembler.other())
@@ -220,7 +240,7 @@ class EventStream(AsyncIterator[Item]):
             return False
         return self._resume.over or not self._follow or self._dialler.live is False
 
-    async def _message(self, channel: Channel) -> Message | Response:
+    async def _message(self, channel: Channel) -> ServerMessage | Response:
         line = await channel.receive()
         if line is None:
             told = await channel.explain()

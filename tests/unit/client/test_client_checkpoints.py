@@ -8,8 +8,9 @@ import pytest
 from client_batches import OTHER_STORE, STORE, batch, execution, parts_of
 
 from hopline.client import checkpoints
-from hopline.client.checkpoints import CheckpointAssembler, ExecutionsChunk, Fault
+from hopline.client.checkpoints import CheckpointAssembler, Fault
 from hopline.client.items import Executions
+from hopline.wire.client.checkpoint import ActiveExecutionsChunk
 from hopline.wire.client.streams import EventBatch
 
 EXECUTIONS = [execution("exec-1", "über " * 40), execution("exec-2", "\N{GRINNING FACE}" * 30)]
@@ -27,7 +28,7 @@ def deferred(digest: str = DIGEST, through: int = 7) -> EventBatch:
     )
 
 
-def changed(chunk: ExecutionsChunk, **fields: object) -> ExecutionsChunk:
+def changed(chunk: ActiveExecutionsChunk, **fields: object) -> ActiveExecutionsChunk:
     return msgspec.structs.replace(chunk, **fields)
 
 
@@ -80,7 +81,7 @@ def test_a_superseded_transfer_is_sent_again_from_its_first_part() -> None:
     assert decoded(assembler.chunk(PARTS[-1])) == EXECUTIONS
 
 
-FAULTS: dict[str, Callable[[], list[ExecutionsChunk]]] = {
+FAULTS: dict[str, Callable[[], list[ActiveExecutionsChunk]]] = {
     "gap": lambda: [PARTS[0], PARTS[2]],
     "duplicate": lambda: [PARTS[0], PARTS[0]],
     "late start": lambda: [PARTS[1]],
@@ -153,7 +154,7 @@ def test_a_list_over_the_bound_is_a_fault_before_it_is_whole(monkeypatch: pytest
 def test_a_part_outside_its_bounds_is_refused_by_the_decoder(fields: dict[str, object]) -> None:
     encoded = msgspec.json.encode(changed(PARTS[0], **fields))
     with pytest.raises(msgspec.ValidationError):
-        msgspec.json.decode(encoded, type=ExecutionsChunk)
+        msgspec.json.decode(encoded, type=ActiveExecutionsChunk)
 
 
 def test_a_fault_says_how() -> None:
