@@ -16,6 +16,7 @@ from hopline.wire.worker.messages import (
     Interrupt,
     RawOutput,
     Ready,
+    Resize,
     Shutdown,
     Stderr,
     StderrBytes,
@@ -30,7 +31,18 @@ from hopline.wire.worker.messages import (
     WorkerStarted,
 )
 from hopline.wire.worker.relay import RelayMachine
-from hopline.wire.worker.relay_ports import CloseInput, Finish, KillWorker, ReapWorker, SignalWorker, Source, Target
+from hopline.wire.worker.relay_ports import (
+    CloseInput,
+    EndTerminalInput,
+    Finish,
+    HangUp,
+    KillWorker,
+    ReapWorker,
+    ResizeTerminal,
+    SignalWorker,
+    Source,
+    Target,
+)
 
 COMMANDS = [
     Stdin("text"),
@@ -63,6 +75,7 @@ STEPS = st.one_of(
     st.tuples(st.sampled_from(["stdout", "stderr"]), RAW),
     st.tuples(st.just("eof"), st.sampled_from(list(Source))),
     st.tuples(st.just("would block"), st.sampled_from([Source.SIDEBAND, Source.STDOUT, Source.STDERR])),
+    st.tuples(st.just("size"), st.just(None)),
     st.tuples(st.just("take"), st.integers(1, 200)),
     st.tuples(st.just("input"), st.tuples(st.sampled_from(list(Target)), st.integers(1, 20))),
     st.tuples(st.just("stall"), st.sampled_from(list(Target))),
@@ -77,8 +90,9 @@ LIMITS = RelayLimits(queue_frames=4, queue_bytes=300, supervisor_frames=3, input
 class World:
     """Does to a machine only what a real process could, and keeps what came out."""
 
-    def __init__(self, *, sideband: bool, patient: bool) -> None:
-        self.machine = RelayMachine(LIMITS, sideband=sideband, patient=patient)
+    def __init__(self, *, sideband: bool, patient: bool, terminal: bool) -> None:
+        self.machine = RelayMachine(LIMITS, sideband=sideband, patient=patient, terminal=terminal)
+        self.terminal = terminal
         self.now = 10.0
         self.out = b""
         self.given = {Source.STDOUT: b"", Source.STDERR: b""}
@@ -103,6 +117,8 @@ class World:
                 machine.receive(Source(what), data, now)
             case "would block", Source() as source if self.open(source):
                 machine.would_block(source, now)
+            case "size", None if self.terminal and self.open(Source.COMMANDS):
+                machine.receive(Source.COMMANDS, encode(Resize(80, 24)), now)
             case "take", int(most):
                 self.take(most)
             case "input", (Target() as target, int(most)) if target not in self.closed:
@@ -143,6 +159,11 @@ class World:
                     case KillWorker():
                         assert not self.exited, "never after the exit was seen"
                         self.kills += 1
+                    case EndTerminalInput():
+                        assert self.terminal
+                        self.machine.input_end(b"\x04", self.now)
+                    case HangUp() | ResizeTerminal():
+                        assert self.terminal and not self.exited
                     case CloseInput(target):
                         assert target not in self.closed
                         self.closed.add(target)
@@ -178,12 +199,12 @@ def data_of(events: list[Event], stream: str) -> bytes:
 
 
 @settings(max_examples=400)
-@given(st.lists(STEPS, max_size=25), st.booleans(), st.booleans())
+@given(st.lists(STEPS, max_size=25), st.booleans(), st.booleans(), st.booleans())
 def test_whatever_happens_the_order_of_events_holds(
-    steps: list[tuple[str, object]], sideband: bool, patient: bool
+    steps: list[tuple[str, object]], sideband: bool, patient: bool, terminal: bool
 ) -> None:
     """WW-TERMINAL-ORDER WW-READERS-WAIT WW-EXIT-UNREAPED"""
-    world = World(sideband=sideband, patient=patient)
+    world = World(sideband=sideband, patient=patient, terminal=terminal)
     for what, how in steps:
         world.step(what, how)
         assert world.machine.take_effects() == []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hopline.wire.worker.chunks import frames_for
 from hopline.wire.worker.codec import FrameRefused, decode_command, decode_event, decode_semantic, encode
-from hopline.wire.worker.messages import Command, Event, Frame, RawOutput, SemanticEvent
+from hopline.wire.worker.messages import Cells, Command, Event, Frame, RawOutput, SemanticEvent
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 OF_TYPE: dict[object, st.SearchStrategy[object]] = {
@@ -17,6 +17,7 @@ OF_TYPE: dict[object, st.SearchStrategy[object]] = {
     str: TEXT,
     bool: st.booleans(),
     int: st.integers(0, 2**64 - 1),
+    Cells: st.integers(1, 65_535),
 }
 DECODERS = {Command: decode_command, SemanticEvent: decode_semantic, Event: decode_event}
 

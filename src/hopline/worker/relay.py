@@ -1,4 +1,5 @@
-"""The relay process: `hopline worker-relay [--no-sideband] [--patient] [--own-group] [--] CMD ARG...`.
+"""The relay process: `hopline worker-relay [--no-sideband] [--patient] [--own-group] [--pty[=COLSxROWS]] [--]
+CMD ARG...`.
 
 Protocol on fd 0 and 1, diagnostics on fd 2 (docs/wire/worker.md). The worker is started before anything heavy is
 imported, so that it runs while the relay gets ready to listen.
@@ -7,10 +8,13 @@ imported, so that it runs while the relay gets ready to listen.
 import os
 import signal
 
+from hopline.worker import relay_terminal
 from hopline.worker.relay_launch import LaunchedWorker, LaunchFailed, launch
 
 _OPTIONS = ("--no-sideband", "--patient", "--own-group")
-_USAGE = "usage: hopline worker-relay [--no-sideband] [--patient] [--own-group] [--] CMD ARG..."
+_TERMINAL = "--pty"
+_USUAL_SIZE = f"={relay_terminal.COLUMNS}x{relay_terminal.ROWS}"
+_USAGE = "usage: hopline worker-relay [--no-sideband] [--patient] [--own-group] [--pty[=COLSxROWS]] [--] CMD ARG..."
 
 
 def main(argv: list[str]) -> int:
@@ -23,8 +27,14 @@ def main(argv: list[str]) -> int:
     """
     _fill_standard_descriptors()
     options = set()
-    while argv and argv[0] in _OPTIONS:
-        options.add(argv.pop(0))
+    terminal = None
+    while argv and (argv[0] in _OPTIONS or argv[0].partition("=")[0] == _TERMINAL):
+        option = argv.pop(0)
+        options.add(option)
+        if option not in _OPTIONS:
+            terminal = relay_terminal.size_of(option.removeprefix(_TERMINAL) or _USUAL_SIZE)
+            if terminal is None:
+                return _complain(f"{option} is no size from 1x1 to 65535x65535; {_USAGE}", 2)
     if argv and argv[0] == "--":
         argv = argv[1:]
     elif argv and argv[0].startswith("-"):
@@ -37,7 +47,7 @@ def main(argv: list[str]) -> int:
     worker: LaunchedWorker | None = None
     failure = ""
     try:
-        worker = launch(argv, sideband=sideband, own_group="--own-group" in options)
+        worker = launch(argv, sideband=sideband, own_group="--own-group" in options, terminal=terminal)
     except LaunchFailed as failed:
         failure = str(failed)
     try:
@@ -59,7 +69,8 @@ def _serve(worker: LaunchedWorker | None, failure: str, *, sideband: bool, patie
     block = bytes(16 * 1024 * 1024)
     del block
     gc.freeze()
-    machine = RelayMachine(sideband=sideband, patient=patient)
+    terminal = worker is not None and worker.terminal
+    machine = RelayMachine(sideband=sideband, patient=patient, terminal=terminal)
     if worker is None:
         machine.launch_failed(failure, monotonic())
     else:

@@ -15,13 +15,17 @@ from hopline.wire.worker.relay import RelayMachine
 from hopline.wire.worker.relay_ports import (
     CloseInput,
     Effect,
+    EndTerminalInput,
     Finish,
+    HangUp,
     KillWorker,
     ReapWorker,
+    ResizeTerminal,
     SignalWorker,
     Source,
     Target,
 )
+from hopline.worker import relay_terminal
 from hopline.worker.relay_launch import LaunchedWorker
 from hopline.worker.relay_pipes import FULL_PIPE_BYTES, PipeGrowth, pipe_size
 from hopline.worker.relay_watch import Watch
@@ -51,10 +55,13 @@ class RelayLoop:
         self._sources = {Source.COMMANDS: _COMMANDS_FD}
         self._targets: dict[Target, int] = {}
         if worker is not None:
-            self._sources |= {Source.STDOUT: worker.stdout, Source.STDERR: worker.stderr}
+            self._sources[Source.STDOUT] = worker.stdout
+            if worker.stderr is not None:
+                self._sources[Source.STDERR] = worker.stderr
             self._targets[Target.STDIN] = worker.stdin
             if worker.sideband is not None:
                 self._targets[Target.SIDEBAND], self._sources[Source.SIDEBAND] = worker.sideband
+        self._terminal = Source.STDOUT if worker is not None and worker.terminal else None
         self._stalled: set[Target] = set()
         self._offered_last = False
         self._blocked = False
@@ -121,7 +128,7 @@ class RelayLoop:
         if hurry:
             return self._watch.wait(0)
         if self._watch.flooded and not self._blocked:
-            raw = [self._sources[source] for source in _RAW]
+            raw = [self._sources[source] for source in _RAW if source in self._sources]
             for fd in raw:
                 self._pipes.grow(fd)
             self._watch.gather(raw)
@@ -131,8 +138,12 @@ class RelayLoop:
 
     def _read(self, source: Source, fd: int) -> None:
         machine = self._machine
+        terminal = source is self._terminal
         try:
-            count = os.readv(fd, [self._sideband_view if source is Source.SIDEBAND else self._view])
+            if terminal:
+                count = relay_terminal.read(fd, self._view)
+            else:
+                count = os.readv(fd, [self._sideband_view if source is Source.SIDEBAND else self._view])
         except BlockingIOError:
             if source is not Source.COMMANDS:
                 machine.would_block(source, monotonic())
@@ -144,7 +155,7 @@ class RelayLoop:
                 return
             if count >= FULL_PIPE_BYTES:
                 self._pipes.grow(fd)
-            if source in _RAW:
+            if source in _RAW and not (terminal and count >= relay_terminal.BULK_READ_BYTES):
                 self._watch.read(count)
             machine.receive(source, self._view[:count], monotonic())
 
@@ -216,6 +227,14 @@ class RelayLoop:
                 self._machine.interrupted(request_id, self._signal(signal.SIGINT), monotonic())
             case KillWorker():
                 self._signal(signal.SIGKILL)
+            case HangUp():
+                self._signal(signal.SIGHUP)
+                self._signal(signal.SIGCONT)
+            case ResizeTerminal(columns, rows):
+                relay_terminal.resize(self._sources[Source.STDOUT], columns, rows)
+            case EndTerminalInput(unfinished):
+                end = relay_terminal.end_of_input(self._sources[Source.STDOUT], unfinished=unfinished)
+                self._machine.input_end(end, monotonic())
             case ReapWorker():
                 if self._worker is not None:
                     os.waitpid(self._worker.pid, 0)
@@ -233,7 +252,11 @@ class RelayLoop:
         return None
 
     def _pipe_sizes(self) -> dict[Source, int]:
-        return {source: pipe_size(fd) for source, fd in self._sources.items() if source is not Source.COMMANDS}
+        return {
+            source: relay_terminal.HELD_BYTES if source is self._terminal else pipe_size(fd)
+            for source, fd in self._sources.items()
+            if source is not Source.COMMANDS
+        }
 
 
 def _outcome(pidfd: int) -> Outcome:

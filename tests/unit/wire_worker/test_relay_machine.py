@@ -25,8 +25,10 @@ EMPTY = {Source.STDOUT: 100, Source.STDERR: 100, Source.SIDEBAND: 100}
 class Relay:
     """A machine whose consumer and worker take everything, unless told otherwise."""
 
-    def __init__(self, limits: RelayLimits | None = None, *, sideband: bool = True, patient: bool = False) -> None:
-        self.machine = RelayMachine(limits, sideband=sideband, patient=patient)
+    def __init__(
+        self, limits: RelayLimits | None = None, *, sideband: bool = True, patient: bool = False, terminal: bool = False
+    ) -> None:
+        self.machine = RelayMachine(limits, sideband=sideband, patient=patient, terminal=terminal)
         self.now = 100.0
         self.effects: list[Effect] = []
         self.events: list[dict[str, Any]] = []

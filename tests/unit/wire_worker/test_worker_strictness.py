@@ -24,6 +24,7 @@ from hopline.wire.worker.messages import (
     Interrupt,
     InterruptResult,
     Ready,
+    Resize,
     RuntimeInitialized,
     SemanticEvent,
     Shutdown,
@@ -54,6 +55,7 @@ COMMANDS: dict[str, Command] = {
     '{"kind":"stdin_bytes","data":"AP8="}': StdinBytes(b"\x00\xff"),
     '{"kind":"stdin_bytes","data":"","request_id":7}': StdinBytes(b"", 7),
     '{"kind":"stdin_close"}': StdinClose(),
+    '{"kind":"resize","columns":65535,"rows":1}': Resize(65535, 1),
     '{"kind":"interrupt","request_id":18446744073709551615}': Interrupt(MAX_U64),
     '{"kind":"shutdown","grace_millis":0}': Shutdown(0),
 }

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hopline.wire.worker.commands import CommandWriter, grace_millis
-from hopline.wire.worker.messages import MAX_U64, Interrupt, Stdin, StdinClose
+from hopline.wire.worker.messages import MAX_U64, Interrupt, Resize, Stdin, StdinClose
 
 
 def write(writer: CommandWriter, count: int, now: float = 0.0) -> bytes:
@@ -54,6 +54,21 @@ def test_a_frame_of_which_nothing_left_yet_gives_way_to_an_interrupt() -> None:
     writer.sent(0)
     writer.push_urgent(Interrupt(request_id=1))
     assert [command["kind"] for command in write_all(writer)] == ["interrupt", "stdin"]
+
+
+def test_of_sizes_that_have_not_begun_only_the_last_leaves_and_it_overtakes_input() -> None:
+    writer = CommandWriter()
+    writer.push(Stdin(data="a"))
+    assert writer.push_resize(Resize(columns=1, rows=1))
+    writer.push_urgent(Interrupt(request_id=1))
+    assert writer.push_resize(Resize(columns=2, rows=2))
+    assert write_all(writer) == [
+        {"kind": "interrupt", "request_id": 1},
+        {"kind": "resize", "columns": 2, "rows": 2},
+        {"kind": "stdin", "data": "a"},
+    ]
+    writer.shut_down(1.0)
+    assert not writer.push_resize(Resize(columns=3, rows=3))
 
 
 def test_a_shutdown_closes_admission_and_drops_input_that_has_not_begun() -> None:

@@ -172,3 +172,11 @@ def test_a_fault_reads_as_a_sentence_with_its_token() -> None:
     assert str(Fault(FaultToken.NEWLINE, "the stream ended inside a frame")) == (
         "the stream ended inside a frame (WW-NEWLINE)"
     )
+
+
+def test_a_size_is_a_command_while_commands_are_taken() -> None:
+    controller = running()
+    assert controller.send_resize(100, 30)
+    assert bytes(controller.writer.pending(0.0)) == b'{"kind":"resize","columns":100,"rows":30}\n'
+    controller.writer.abort()
+    assert not controller.send_resize(100, 30)

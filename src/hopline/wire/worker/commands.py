@@ -8,7 +8,7 @@ import math
 from collections import deque
 
 from hopline.wire.worker.codec import encode
-from hopline.wire.worker.messages import MAX_U64, Command, Shutdown
+from hopline.wire.worker.messages import MAX_U64, Command, Resize, Shutdown
 
 _NOTHING = memoryview(b"")
 
@@ -47,6 +47,13 @@ class CommandWriter:
         """Queue a command that goes before everything ordinary not yet begun; False when admission has closed."""
         if self.admitting:
             self._urgent.append(command)
+        return self.admitting
+
+    def push_resize(self, resize: Resize) -> bool:
+        """As `push_urgent`, in place of an earlier size that has not begun to leave: only the last one counts."""
+        if self.admitting:
+            self._urgent = deque(command for command in self._urgent if not isinstance(command, Resize))
+            self._urgent.append(resize)
         return self.admitting
 
     def shut_down(self, deadline: float) -> None:

@@ -17,6 +17,7 @@ from hopline.wire.worker.messages import (
     Fatal,
     Interrupt,
     InterruptResult,
+    Resize,
     SemanticEvent,
     ShutdownStarted,
     Stderr,
@@ -131,6 +132,10 @@ class Controller:
         self._next_interrupt += 1
         self._interrupts.add(request_id)
         return request_id
+
+    def send_resize(self, columns: int, rows: int) -> bool:
+        """Queue the size of the worker's terminal, which must be one, ahead of input; False when admission closed."""
+        return self.writer.push_resize(Resize(columns=columns, rows=rows))
 
     def send_evaluate(self, language: str, source: str) -> str | None:
         """Submit one operation; the answer is why it was not taken, or None."""

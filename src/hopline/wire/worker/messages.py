@@ -3,12 +3,15 @@
 Source: docs/wire/worker.md, "Commands" and "Events". Integers are u64.
 """
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 MAX_U64 = 2**64 - 1
+
+Cells = Annotated[int, Meta(ge=1, le=65_535)]
+"""A terminal's width or height, which the system keeps in 16 bits."""
 
 
 class Frame(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", omit_defaults=True):
@@ -45,6 +48,13 @@ class StdinBytes(Frame, frozen=True, tag="stdin_bytes"):
 
 class StdinClose(Frame, frozen=True, tag="stdin_close"):
     """Beyond the seed: close the worker's fd 0 once everything queued before is written."""
+
+
+class Resize(Frame, frozen=True, tag="resize"):
+    """Beyond the seed: the size of the worker's terminal from now on."""
+
+    columns: Cells
+    rows: Cells
 
 
 class Interrupt(Frame, frozen=True, tag="interrupt"):
@@ -210,7 +220,7 @@ class Completed(Frame, frozen=True, tag="completed"):
     semantic: ClassVar[bool] = True
 
 
-Command = Evaluate | Stdin | StdinBytes | StdinClose | Interrupt | Shutdown
+Command = Evaluate | Stdin | StdinBytes | StdinClose | Resize | Interrupt | Shutdown
 SemanticEvent = (
     Ready
     | RuntimeInitialized

@@ -21,7 +21,6 @@ from hopline.wire.worker.messages import (
 )
 from hopline.wire.worker.relay_events import RelayEvents
 from hopline.wire.worker.relay_ports import (
-    CloseInput,
     Effect,
     Finish,
     KillWorker,
@@ -41,13 +40,16 @@ class RelayMachine:
         limits: capacities and times.
         sideband: whether the worker has one (WW-NO-SIDEBAND).
         patient: whether an exit that nobody asked for leaves a blocked consumer its time (WW-PATIENT).
+        terminal: whether the worker's fd 0, 1 and 2 are one terminal (WW-TERMINAL).
     """
 
-    def __init__(self, limits: RelayLimits | None = None, *, sideband: bool = True, patient: bool = False) -> None:
+    def __init__(
+        self, limits: RelayLimits | None = None, *, sideband: bool = True, patient: bool = False, terminal: bool = False
+    ) -> None:
         self._limits = limits or RelayLimits()
         self._retirement = Retirement(self._limits, patient=patient)
-        self._events = RelayEvents(self._limits, sideband=sideband)
-        self._inputs = WorkerInputs(self._limits, sideband=sideband)
+        self._events = RelayEvents(self._limits, sideband=sideband, terminal=terminal)
+        self._inputs = WorkerInputs(self._limits, sideband=sideband, terminal=terminal)
         self._commands = CommandStream(self._limits.line_bytes)
         self._effects: list[Effect] = []
         self._failure = ""
@@ -144,6 +146,11 @@ class RelayMachine:
         problem = self._inputs.failed(target, message)
         if problem and self._retirement.phase is Phase.RUNNING:
             self._fail(problem, now)
+        self._settle(now)
+
+    def input_end(self, data: bytes, now: float) -> None:
+        """What `EndTerminalInput` asked for."""
+        self._inputs.end_with(data)
         self._settle(now)
 
     def output_wrote(self, count: int, now: float) -> None:
@@ -261,7 +268,7 @@ class RelayMachine:
         receipts = self._inputs.take_receipts()
         if self._retirement.phase is Phase.RUNNING and not self._events.answer(receipts):
             self._fail(f"more than {self._limits.receipts} receipts wait for the consumer", now)
-        self._effects.extend(map(CloseInput, self._inputs.take_closed()))
+        self._effects.extend(self._inputs.take_effects())
         self._inputs.changed = False
 
     def _settle_retirement(self, now: float) -> None:

@@ -25,9 +25,15 @@ _MESSAGE_CHARACTERS = 4096
 
 
 class RelayEvents:
-    """All events of one generation, in the order in which they leave."""
+    """All events of one generation, in the order in which they leave.
 
-    def __init__(self, limits: RelayLimits, *, sideband: bool) -> None:
+    Args:
+        limits: capacities.
+        sideband: whether there is one.
+        terminal: whether stdout and stderr are one terminal, told as stdout.
+    """
+
+    def __init__(self, limits: RelayLimits, *, sideband: bool, terminal: bool = False) -> None:
         self._limits = limits
         self._queue = OutputQueue(limits)
         self.sideband = SidebandProducer(limits.line_bytes)
@@ -41,6 +47,8 @@ class RelayEvents:
         """Producers that hold frames, the one whose turn it is first."""
         if not sideband:
             self.sideband.end()
+        if terminal:
+            self._sources[Source.STDERR].end()
 
     @property
     def waiting(self) -> bool:

@@ -37,6 +37,27 @@ class CloseInput(msgspec.Struct, frozen=True):
     target: Target
 
 
+class HangUp(msgspec.Struct, frozen=True):
+    """Tell the direct worker that its terminal goes away: SIGHUP, and SIGCONT so that a stopped one hears of it."""
+
+
+class ResizeTerminal(msgspec.Struct, frozen=True):
+    """Set the size of the worker's terminal; the system tells whoever is in its foreground."""
+
+    columns: int
+    rows: int
+
+
+class EndTerminalInput(msgspec.Struct, frozen=True):
+    """Call `input_end` with what means the end of input to the terminal as it is set now.
+
+    Args:
+        unfinished: what was written last is no whole line.
+    """
+
+    unfinished: bool
+
+
 class ReapWorker(msgspec.Struct, frozen=True):
     """Reap the worker, whose exit was observed; nothing is signalled after it (WW-EXIT-UNREAPED)."""
 
@@ -53,4 +74,4 @@ class Finish(msgspec.Struct, frozen=True):
     message: str
 
 
-Effect = SignalWorker | KillWorker | CloseInput | ReapWorker | Finish
+Effect = SignalWorker | KillWorker | HangUp | ResizeTerminal | EndTerminalInput | CloseInput | ReapWorker | Finish

@@ -4,7 +4,7 @@ Source: docs/wire/worker.md, "Input and interrupts" and "Retirement".
 """
 
 from collections import deque
-from itertools import islice
+from itertools import islice, takewhile
 
 import msgspec
 
@@ -16,10 +16,22 @@ _PIECES_A_WRITE = 16
 
 class _Piece(msgspec.Struct):
     data: bytes
-    request_id: int | None
-    keep: bool
+    request_id: int | None = None
+    keep: bool = False
     """Whether it may still wait for the worker when retirement has begun."""
+    end: bool = False
+    """Whether it stands for an end of input whose bytes are not known yet."""
+    mute: bool = False
+    """Whether nobody is told when it cannot be written."""
     written: int = 0
+
+    @property
+    def settled(self) -> bool:
+        return self.written == len(self.data) and not self.end
+
+
+_LINE_ENDS = b"\n\r\x04"
+"""After one of these a terminal, as it is usually set, holds no unfinished line."""
 
 
 class WorkerInput:
@@ -29,6 +41,8 @@ class WorkerInput:
         self._pieces: deque[_Piece] = deque()
         self._last_offer = False
         self._close_when_empty = False
+        self._end_asked = False
+        self._last_byte = _LINE_ENDS[0]
         self.closed = False
         self.size = 0
         """Bytes that wait."""
@@ -52,13 +66,37 @@ class WorkerInput:
         """Close after everything queued before."""
         self._close_when_empty = True
 
+    def put_end(self) -> None:
+        """Queue an end of input that closes nothing: its bytes are asked for when it is its turn (WW-TERMINAL)."""
+        self._pieces.append(_Piece(b"", end=True, mute=True))
+
+    def take_end(self) -> bool:
+        """Whether the bytes of an end of input are to be found now; True once for each."""
+        if self._end_asked or not self._pieces or not self._pieces[0].end:
+            return False
+        self._end_asked = True
+        return True
+
+    def end_with(self, data: bytes) -> None:
+        """The bytes that were asked for, if they are still wanted."""
+        self._end_asked = False
+        if self._pieces and self._pieces[0].end:
+            self._pieces[0].end = False
+            self._pieces[0].data = data
+            self.size += len(data)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether what was written last is no whole line, as far as its last byte tells."""
+        return self._last_byte not in _LINE_ENDS
+
     def offer_last(self) -> None:
         """Retirement: what waits is offered once more, and what then stalls is given up (WW-TELL-WORKER)."""
         self._last_offer = True
 
     def buffers(self) -> list[bytes | memoryview]:
         """What to offer to one write; empty when nothing waits."""
-        pieces = islice(self._pieces, _PIECES_A_WRITE)
+        pieces = takewhile(lambda piece: not piece.end, islice(self._pieces, _PIECES_A_WRITE))
         return [memoryview(piece.data)[piece.written :] for piece in pieces if piece.data]
 
     def wrote(self, count: int) -> list[int]:
@@ -73,7 +111,9 @@ class WorkerInput:
             step = min(count, len(piece.data) - piece.written)
             piece.written += step
             count -= step
-            if piece.written < len(piece.data):
+            if step:
+                self._last_byte = piece.data[piece.written - 1]
+            if not piece.settled:
                 break
             self._pieces.popleft()
             if piece.request_id is not None:
@@ -98,7 +138,7 @@ class WorkerInput:
 
     def close(self) -> list[int | None]:
         """Close now; returns the request id, or None, of each piece that will not be written in full."""
-        unwritten = [piece.request_id for piece in self._pieces]
+        unwritten = [piece.request_id for piece in self._pieces if not piece.mute]
         self._pieces.clear()
         self.size = 0
         self.closed = True

@@ -9,20 +9,28 @@ from msgspec import UNSET, UnsetType
 
 from hopline.wire.worker.codec import encode
 from hopline.wire.worker.limits import RelayLimits
-from hopline.wire.worker.messages import Evaluate, SidebandShutdown, Stdin, StdinBytes, StdinClose, StdinResult
-from hopline.wire.worker.relay_ports import Target
+from hopline.wire.worker.messages import Evaluate, Resize, SidebandShutdown, Stdin, StdinBytes, StdinClose, StdinResult
+from hopline.wire.worker.relay_ports import CloseInput, Effect, EndTerminalInput, HangUp, ResizeTerminal, Target
 from hopline.wire.worker.worker_input import WorkerInput
 
 _CLOSED = "the worker's input is closed"
 
 
 class WorkerInputs:
-    """Both pipes into one worker. What goes wrong is returned as a sentence, for the relay to fail with."""
+    """Both pipes into one worker. What goes wrong is returned as a sentence, for the relay to fail with.
 
-    def __init__(self, limits: RelayLimits, *, sideband: bool) -> None:
+    Args:
+        limits: capacities.
+        sideband: whether there is one.
+        terminal: whether fd 0 is a terminal, whose input has ends but no closing.
+    """
+
+    def __init__(self, limits: RelayLimits, *, sideband: bool, terminal: bool = False) -> None:
         self._limits = limits
+        self._terminal = terminal
         self._pipes = {target: WorkerInput() for target in Target}
         self._receipts: list[StdinResult] = []
+        self._effects: list[Effect] = []
         self._open = set(Target)
         self.changed = False
         """Whether receipts or closed targets may wait to be taken."""
@@ -30,17 +38,25 @@ class WorkerInputs:
             self._pipes[Target.SIDEBAND].close()
             self._open.remove(Target.SIDEBAND)
 
-    def obey(self, command: Evaluate | Stdin | StdinBytes | StdinClose) -> str | None:
-        """Queue what a command brings."""
+    def obey(self, command: Evaluate | Stdin | StdinBytes | StdinClose | Resize) -> str | None:
+        """Queue what a command brings; a terminal's size waits behind nothing."""
         self.changed = True
         match command:
             case Evaluate():
                 if not self._pipes[Target.SIDEBAND].accepting:
                     return "evaluate for a worker without a sideband"  # WW-NO-SIDEBAND
                 return self._put(Target.SIDEBAND, encode(command), None)
+            case StdinClose() if self._terminal:
+                self._pipes[Target.STDIN].put_end()
+                return None
             case StdinClose():
                 self._pipes[Target.STDIN].close_when_empty()
                 return None
+            case Resize() if self._terminal:
+                self._effects.append(ResizeTerminal(command.columns, command.rows))
+                return None
+            case Resize():
+                return "resize for a worker without a terminal"
             case Stdin():
                 return self._put_stdin(command.data.encode(), command.request_id)
             case StdinBytes():
@@ -73,8 +89,10 @@ class WorkerInputs:
         return None
 
     def retire(self) -> None:
-        """Close fd 0 and tell the sideband, whatever still waits (WW-TELL-WORKER)."""
+        """Close fd 0 and tell the sideband, whatever still waits; a terminal hangs up (WW-TELL-WORKER)."""
         self.changed = True
+        if self._terminal:
+            self._effects.append(HangUp())
         stdin, sideband = self._pipes[Target.STDIN], self._pipes[Target.SIDEBAND]
         stdin.offer_last()
         stdin.close_when_empty()
@@ -93,6 +111,19 @@ class WorkerInputs:
         self._receipts.extend(StdinResult(request_id) for request_id in self._pipes[Target.STDIN].wrote(0))
         receipts, self._receipts = self._receipts, []
         return receipts
+
+    def take_effects(self) -> list[Effect]:
+        """What to do now, in order; each is returned once."""
+        effects, self._effects = self._effects, []
+        stdin = self._pipes[Target.STDIN]
+        if stdin.take_end():
+            effects.append(EndTerminalInput(stdin.unfinished))
+        return [*effects, *map(CloseInput, self.take_closed())]
+
+    def end_with(self, data: bytes) -> None:
+        """The bytes that `EndTerminalInput` asked for."""
+        self.changed = True
+        self._pipes[Target.STDIN].end_with(data)
 
     def take_closed(self) -> list[Target]:
         """Targets whose descriptor is to be closed now, each once."""
