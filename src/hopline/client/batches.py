@@ -11,6 +11,7 @@ from hopline.errors import ConnectFailed, Unavailable
 from hopline.wire.client.events import RunEvent, decode_events, output_of
 from hopline.wire.client.responses import ResponseRefused
 from hopline.wire.client.streams import (
+    ActiveExecutionsChunk,
     EventBatch,
     ProtocolError,
     SingleEvent,
@@ -148,8 +149,9 @@ def read_lines(line: bytes) -> LineBatch:
         found = _lines.decode(line)
         lines = [(_head.decode(event), event) for event in found.events]
     except msgspec.MsgspecError:
-        _read_any(line)
-        raise ConnectFailed("the run's server sent an event without a sequence or a type.") from None
+        if (other := _read_any(line)).events:
+            raise ConnectFailed("the run's server sent an event without a sequence or a type.") from None
+        return LineBatch([], other.through_sequence, other.store_id, other.floor, other.rebootstrap)
     return LineBatch(lines, found.through_sequence, found.store_id, found.history_after_sequence, found.rebootstrap)
 
 
@@ -167,6 +169,9 @@ def _read_any(line: bytes) -> Batch:
                 message.history_after_sequence,
                 message.rebootstrap,
             )
+        case ActiveExecutionsChunk():
+            # Who is at work is no concern of a watcher of output.
+            return Batch([], message.through_sequence, message.store_id, message.history_after_sequence, False)
         case SingleEvent():
             return Batch([_typed(message.event)], message.event.sequence, "", 0, False)
         case ProtocolError():

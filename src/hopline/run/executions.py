@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hopline.wire.client.canonical import as_execution
+from hopline.wire.client.checkpoint import NO_EXECUTIONS, ExecutionList
 from hopline.wire.client.events import RunEvent
 from hopline.wire.client.payload import Payload
 from hopline.wire.client.state import ActiveExecution
@@ -29,23 +30,23 @@ class Executions:
         self.modern: set[str] = set()
         """Executions that agent_execution_* events tell of; their legacy twins say nothing new."""
         self._active: dict[str, ActiveExecution] = {}
-        self._encoded: bytes | None = b"[]"
+        self._list: ExecutionList | None = NO_EXECUTIONS
 
     def active(self) -> list[ActiveExecution]:
         """The list at present."""
         return list(self._active.values())
 
-    def encoded(self) -> bytes:
-        """The list as compact JSON; the same object until it changes."""
-        if self._encoded is None:
-            self._encoded = _encoder.encode(self.active())
-        return self._encoded
+    def listed(self) -> ExecutionList:
+        """The list as subscribers get it; the same object until it changes."""
+        if self._list is None:
+            self._list = ExecutionList(_encoder.encode(self.active()))
+        return self._list
 
     def clear(self) -> None:
         """The run is over."""
         if self._active:
             self._active.clear()
-            self._encoded = None
+            self._list = None
 
     def fold(self, event: RunEvent, payload: Payload | None) -> None:
         """Take `event` in; one without an execution, or of another kind, changes nothing."""
@@ -68,7 +69,7 @@ class Executions:
                 del self._active[execution_id]
             case _:
                 return
-        self._encoded = None
+        self._list = None
 
 
 def _started(event: RunEvent, execution_id: str, payload: AgentExecutionStarted) -> ActiveExecution:

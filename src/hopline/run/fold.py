@@ -13,6 +13,7 @@ from hopline.journal.port import EventStore
 from hopline.run.executions import Executions
 from hopline.run.facts import ENDS, Facts, with_event
 from hopline.run.status import RunStatus
+from hopline.wire.client.checkpoint import ExecutionList
 from hopline.wire.client.events import RunEvent, decode_event, payload_of, sequence_of
 from hopline.wire.client.overview import RunOverview
 from hopline.wire.client.payload import Payload
@@ -92,10 +93,10 @@ class RunFold:
             overview=self._overview,
         )
 
-    def executions_at(self, sequence: int) -> bytes:
-        """The JSON list of active executions at `sequence`; as `snapshot`, it never goes back."""
+    def executions_at(self, sequence: int) -> ExecutionList:
+        """The active executions at `sequence`; as `snapshot`, it never goes back."""
         self._advance(sequence)
-        return self._executions.encoded()
+        return self._executions.listed()
 
     def has_executed(self, execution_id: str) -> bool:
         """Whether an agent_execution_* event of this execution has been folded, so that its legacy twins are to go."""

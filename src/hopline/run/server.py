@@ -63,7 +63,7 @@ class RunServer:
         self._journal = create_journal(spec, places.folder, self._commits.notify, self._told)
         self._recorder = Recorder(self._journal, first_record(spec, places.folder, self._bound.getsockname()))
         self._controller = Controller(self._recorder, self._launch, spec.stop_grace_seconds)
-        self._subscriptions = Subscriptions(self._journal, spec.id)
+        self._subscriptions = Subscriptions(self._journal, spec.id, self._recorder.fold)
         self._answers = Answers(self._journal, self._recorder.fold, self._commits, self._controller)
         self._commits.listen(self._committed)
         self._impatient = asyncio.Event()

@@ -11,7 +11,7 @@ from hopline.errors import HoplineError
 from hopline.ids import new_store_id
 from hopline.journal.port import EventStore
 from hopline.run.channel import Channel
-from hopline.run.cursor import Frames, StreamCursor
+from hopline.run.cursor import Folded, Frames, StreamCursor
 from hopline.wire.client.requests import Subscribe
 from hopline.wire.client.responses import Code, diagnosed
 from hopline.wire.client.session import Received
@@ -46,10 +46,12 @@ class Subscriptions:
     Args:
         store: the run's events.
         run_id: named by each `subscribed`.
+        fold: tells the executions under way; None when there are none.
     """
 
-    def __init__(self, store: EventStore, run_id: str) -> None:
+    def __init__(self, store: EventStore, run_id: str, fold: Folded | None = None) -> None:
         self._store = store
+        self._fold = fold
         self._run_id = run_id
         self._loop = asyncio.get_running_loop()
         self._subscribers: set[Subscriber] = set()
@@ -94,7 +96,12 @@ class Subscriptions:
         try:
             try:
                 subscriber.cursor = StreamCursor(
-                    self._store, latest, after=request.after_sequence, store_id=request.store_id, tail=request.tail
+                    self._store,
+                    latest,
+                    after=request.after_sequence,
+                    store_id=request.store_id,
+                    tail=request.tail,
+                    fold=self._fold,
                 )
             except (HoplineError, OSError, ValueError) as error:
                 self._fail(subscriber, error)

@@ -35,7 +35,7 @@ class ViewServer:
         record = read_record(run_id)
         self._record = msgspec.structs.replace(record, status=shown_status(record))
         fold = fold_of(self._view)
-        self._subscriptions = Subscriptions(self._view, record.run_id)
+        self._subscriptions = Subscriptions(self._view, record.run_id, fold)
         self._answers = Answers(self._view, fold, None, None)
 
     async def run(self, started: Callable[[RunRecord], None]) -> None:

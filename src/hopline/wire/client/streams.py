@@ -4,16 +4,35 @@ A batch is stored bytes with their newlines made commas between a head and a tai
 (docs/wire/client.md, "Streams"). A frame here never carries the Unix newline.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Raw
+from msgspec import Meta, Raw
 
+from hopline.wire.client.checkpoint import (
+    DIGEST,
+    MAX_STREAM_FRAME_BYTES,
+    NO_EXECUTIONS,
+    ActiveExecutionsChunk,
+    ExecutionList,
+)
 from hopline.wire.client.events import RunEvent
 from hopline.wire.client.responses import Diagnostic, Response, ResponseRefused, decode_response
 
-MAX_STREAM_FRAME_BYTES = 1 << 20
-"""Cap on one stream frame, the Unix newline not counted (reference 7.4)."""
+__all__ = [
+    "MAX_LINE_BYTES",
+    "MAX_STREAM_FRAME_BYTES",
+    "ActiveExecutionsChunk",
+    "BatchEnvelope",
+    "EventBatch",
+    "ProtocolError",
+    "RawEventBatch",
+    "ServerMessage",
+    "SingleEvent",
+    "Subscribed",
+    "decode_server_line",
+    "encode_message",
+]
 
 MAX_LINE_BYTES = 64 << 20
 """Longest line a client of ours takes from a server: a Response may be this big, a stream frame may not."""
@@ -35,7 +54,9 @@ class EventBatch(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", ta
     through_sequence: int = 0
     """The cursor after folding this frame."""
     active_executions: list[Raw] | None = []
-    active_executions_checkpoint_id: str | None = None
+    """None: keep the last complete list until the parts of this one have come."""
+    active_executions_checkpoint_id: Annotated[str, Meta(pattern=DIGEST)] | None = None
+    """Names the deferred list; there exactly when `active_executions` is None."""
     store_id: str = ""
     history_after_sequence: int = 0
     """The floor: every event of this stream's history but the spine has a larger sequence."""
@@ -70,7 +91,7 @@ class ProtocolError(msgspec.Struct, frozen=True, kw_only=True, tag_field="type",
     diagnostic: Diagnostic | None = None
 
 
-ServerMessage = Subscribed | EventBatch | SingleEvent | ProtocolError
+ServerMessage = Subscribed | EventBatch | ActiveExecutionsChunk | SingleEvent | ProtocolError
 
 _encoder = msgspec.json.Encoder()
 _messages: msgspec.json.Decoder[ServerMessage] = msgspec.json.Decoder(ServerMessage)
@@ -103,16 +124,28 @@ class BatchEnvelope:
     Args:
         store_id: names the sequence space.
         history_after_sequence: the floor.
+        executions: the list that every frame repeats.
+        deferred: whether the list comes in parts after the last frame. Raises CheckpointTooLarge when it cannot.
     """
 
-    def __init__(self, store_id: str, history_after_sequence: int) -> None:
-        store = _encoder.encode(store_id)
-        rest = (
-            b',"active_executions":[],"active_executions_checkpoint_id":null,"store_id":%b,"history_after_sequence":%d'
+    def __init__(
+        self,
+        store_id: str,
+        history_after_sequence: int,
+        executions: ExecutionList = NO_EXECUTIONS,
+        deferred: bool = False,
+    ) -> None:
+        self._rest = (
+            b',"active_executions":%b,"active_executions_checkpoint_id":%b,"store_id":%b,"history_after_sequence":%d'
+            % (
+                b"null" if deferred else executions.text,
+                b'"%b"' % executions.checkpoint_id.encode() if deferred else b"null",
+                _encoder.encode(store_id),
+                history_after_sequence,
+            )
         )
-        self._rest = rest % (store, history_after_sequence)
         self.max_events_bytes = MAX_STREAM_FRAME_BYTES - len(self.frame(b"", (1 << 63) - 1, False)) + 1
-        """Stored bytes, newlines included, that fit one frame whatever its cursor."""
+        """Stored bytes, newlines included, that fit one frame whatever its cursor; not positive when none do."""
 
     def frame(self, lines: bytes, through_sequence: int, rebootstrap: bool) -> bytes:
         """One whole frame of stored lines, each ending with its newline.
