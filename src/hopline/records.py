@@ -41,6 +41,11 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     when_journal_full: str = "pause"
     stop_grace_seconds: float = 1.0
     unix_write_deadline_seconds: float = 0.0
+    pty: bool = False
+    """Whether the worker gets a terminal instead of pipes."""
+    columns: int = 80
+    rows: int = 24
+    """The terminal's size at the start."""
     attached: bool = False
     """The starter will subscribe: the server waits for it before it leaves."""
 
@@ -62,6 +67,11 @@ class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     journal: str
     """The journal's folder."""
     runner: str = "direct"
+    pty: bool = False
+    """Whether the worker has a terminal instead of pipes."""
+    columns: int | None = None
+    rows: int | None = None
+    """The size of its terminal now; None without one."""
     ended_at: str | None = None
     exit_code: int | None = None
     """The last worker's, when it exited."""

@@ -106,11 +106,12 @@ async def generation(
     cwd: str = "/",
     run_id: str = RUN_ID,
     env: dict[str, str] | None = None,
+    terminal: tuple[int, int] | None = None,
 ) -> AsyncIterator[tuple[WorkerHandle, Witness]]:
     """A running generation, retired without grace at the end if it still runs."""
     witness = Witness()
     complete = {**os.environ, "HOPLINE_RUN": run_id, "HOPLINE_SESSION": "s", "HOPLINE_GENERATION": "1", **(env or {})}
-    launch = WorkerLaunch(run_id, 1, list(argv), cwd, complete, runner, sideband)
+    launch = WorkerLaunch(run_id, 1, list(argv), cwd, complete, runner, sideband, terminal)
     handle = await WorkerHandle.launch(launch, witness, relay=relay)
     try:
         yield handle, witness

@@ -42,6 +42,9 @@ class FakeWorker:
     async def close_input(self) -> None:
         self.calls.append(("close", None))
 
+    def resize(self, columns: int, rows: int) -> None:
+        self.calls.append(("resize", (columns, rows)))
+
     async def interrupt(self) -> InterruptReceipt:
         self.calls.append(("interrupt", None))
         return self.receipt

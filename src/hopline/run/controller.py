@@ -131,8 +131,15 @@ class Controller:
 
     def resize(self, columns: int, rows: int) -> Ack:
         """The size of the worker's terminal. Raises Refused when it has none, or when there is no worker."""
-        self._worker()
-        raise Refused("This worker has no terminal; start one with hopline run --pty.", code=Code.NO_TERMINAL)
+        handle = self._worker()
+        record = self._recorder.record
+        if not record.pty:
+            raise Refused("This worker has no terminal; start one with hopline run --pty.", code=Code.NO_TERMINAL)
+        handle.resize(columns, rows)
+        if (record.columns, record.rows) != (columns, rows):
+            self._recorder.event("control", text=f"/resize {columns}x{rows}", status="consumed")
+            self._recorder.change(columns=columns, rows=rows)
+        return Ack("resize", "accepted")
 
     def note(self, kind: str, data: Payload | None = None, **fields: Unpack[EnvelopeFields]) -> int:
         """Record what somebody asked. Returns the event's sequence."""

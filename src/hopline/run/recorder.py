@@ -37,6 +37,9 @@ def first_record(spec: RunSpec, folder: Path, listens_at: str) -> RunRecord:
         cwd=spec.cwd,
         journal=str(folder / JOURNAL_FOLDER),
         runner=spec.runner,
+        pty=spec.pty,
+        columns=spec.columns if spec.pty else None,
+        rows=spec.rows if spec.pty else None,
     )
 
 

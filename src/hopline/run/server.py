@@ -139,8 +139,14 @@ class RunServer:
             cwd=spec.cwd,
             env=worker_environment(spec, generation.number),
             runner=spec.runner,
+            terminal=self._terminal(),
         )
         return await WorkerHandle.launch(launch, generation)
+
+    def _terminal(self) -> tuple[int, int] | None:
+        """(columns, rows) of the worker's terminal, as it was last; None when it gets pipes."""
+        record = self._recorder.record
+        return None if record.columns is None or record.rows is None else (record.columns, record.rows)
 
     async def _serve(self, channel: Channel) -> None:
         await serve(channel, self._answers, self._subscriptions)

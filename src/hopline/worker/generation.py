@@ -36,6 +36,8 @@ class WorkerLaunch:
     """direct, bwrap or auto."""
     sideband: bool = False
     """Whether the worker speaks semantic messages; an ordinary command does not."""
+    terminal: tuple[int, int] | None = None
+    """(columns, rows) of a terminal of its own; None for pipes."""
 
 
 class Observer(Protocol):

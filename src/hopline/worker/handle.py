@@ -57,7 +57,7 @@ class WorkerHandle:
             runner = await choose(launch.runner)
         except OSError as error:
             raise explained(error, launch.runner, launch.cwd) from error
-        command = relay or relay_command(launch.argv, sideband=launch.sideband)
+        command = relay or relay_command(launch.argv, sideband=launch.sideband, terminal=launch.terminal)
         started = False
         try:
             launcher = start(runner.command(command), cwd=launch.cwd, env=launch.env, pass_fds=runner.pass_fds)
@@ -78,7 +78,7 @@ class WorkerHandle:
         self._diagnostics = DiagnosticPipe(launcher.diagnostics)
         self._ladder = Ladder(launcher.signal, launcher.give_up)
         self._backlog = Backlog(self._tell)
-        self._input = WorkerInput(self._controller, self._commands.flush)
+        self._input = WorkerInput(self._controller, self._commands.flush, terminal=launch.terminal is not None)
         self._receipts: dict[int, asyncio.Future[InterruptReceipt]] = {}
         self._outcome: WorkerExited | WorkerSignaled | None = None
         self._fault: str | None = None
@@ -112,6 +112,11 @@ class WorkerHandle:
     async def close_input(self) -> None:
         """End the worker's stdin after what was sent before. Raises Refused (input_closed) when it is closed."""
         await self._input.close()
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Set the size of the worker's terminal, which it must have; a worker that is ending has none to set."""
+        self._controller.send_resize(columns, rows)
+        self._commands.flush()
 
     async def interrupt(self, timeout: float = 2.0) -> InterruptReceipt:  # noqa: ASYNC109 # it bounds a receipt, and cancels nothing
         """Signal the worker (SIGINT) and say whether that was accepted, at most `timeout` seconds later."""

@@ -13,10 +13,12 @@ class WorkerInput:
 
     Args:
         flush: called when the controller's writer has got something.
+        terminal: whether stdin is a terminal, whose input goes on after an end.
     """
 
-    def __init__(self, controller: Controller, flush: Callable[[], None]) -> None:
+    def __init__(self, controller: Controller, flush: Callable[[], None], *, terminal: bool = False) -> None:
         self._controller = controller
+        self._terminal = terminal
         self._flush = flush
         self._turn = asyncio.Lock()
         self._changed = asyncio.Event()
@@ -41,10 +43,13 @@ class WorkerInput:
                 self._flush()
 
     async def close(self) -> None:
-        """End stdin after all input sent before. Raises Refused (input_closed) when it is closed already."""
+        """End stdin after all input sent before; a terminal's goes on after that.
+
+        Raises Refused (input_closed) when it is closed already.
+        """
         async with self._turn:
             self._refuse_closed()
-            self._closed = True
+            self._closed = not self._terminal
             self._controller.send_input_close()
             self._flush()
 

@@ -28,7 +28,7 @@ _BOOT = "import sys; sys.path[:0] = {paths!r}; from hopline.worker.relay import 
 _SCARCE = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC})
 
 
-def relay_command(argv: Sequence[str], *, sideband: bool) -> list[str]:
+def relay_command(argv: Sequence[str], *, sideband: bool, terminal: tuple[int, int] | None = None) -> list[str]:
     """The command line of a relay for a worker.
 
     The interpreter is isolated from the worker's environment and folder, which may name other modules; it finds the
@@ -36,6 +36,8 @@ def relay_command(argv: Sequence[str], *, sideband: bool) -> list[str]:
     """
     paths = list(dict.fromkeys(str(Path(module.__file__ or "").parents[1]) for module in (hopline, msgspec)))
     options = ["--patient", "--own-group"] if sideband else ["--patient", "--own-group", "--no-sideband"]
+    if terminal is not None:
+        options.append("--pty={}x{}".format(*terminal))
     return [sys.executable, "-I", "-S", "-c", _BOOT.format(paths=paths), *options, "--", *argv]
 
 

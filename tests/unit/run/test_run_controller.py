@@ -234,6 +234,24 @@ def test_input_goes_to_the_worker_and_then_its_end(tmp_path: Path) -> None:
     running(scenario())
 
 
+def test_a_size_goes_to_the_worker_and_a_new_one_is_recorded(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        run = FakeRun(tmp_path)
+        run.recorder.change(pty=True, columns=80, rows=24)
+        worker = await run.start()
+        for size in ((80, 24), (100, 30)):
+            assert run.controller.resize(*size) == Ack("resize", "accepted")
+        assert worker.calls == [("resize", (80, 24)), ("resize", (100, 30))]
+        assert (run.recorder.record.columns, run.recorder.record.rows) == (100, 30)
+        worker.end(WorkerExited(0))
+        await run.over()
+        with pytest.raises(Refused, match="no worker"):
+            run.controller.resize(80, 24)
+        assert [entry for entry in run.told() if entry[0].startswith("/")] == [("/resize 100x30", "consumed")]
+
+    running(scenario())
+
+
 def test_commands_after_the_workers_end_are_refused_with_a_code(tmp_path: Path) -> None:
     async def scenario() -> None:
         run = FakeRun(tmp_path)
