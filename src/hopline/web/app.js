@@ -10,6 +10,7 @@ const root = /** @type {HTMLElement} */ (document.getElementById("app"));
 
 /** How often ages and countdowns are drawn anew. */
 const TICK_MILLIS = 1000;
+const RETRY_MILLIS = 2000;
 
 const listing = new Listing(() => draw());
 
@@ -34,7 +35,9 @@ function draw() {
   showAttention(page?.title ?? "hopline", waiting);
 }
 
-/** The terminal and what belongs to one run is loaded when the first run is opened. */
+/** What belongs to one run, and the terminal with it, is loaded after the first view, and kept for when the gateway goes. */
+const runView = () => import("./views/run.js");
+
 async function route() {
   const { hash } = location;
   const run = /^#\/runs\/([0-9a-f]{12})$/.exec(hash)?.[1];
@@ -44,9 +47,14 @@ async function route() {
   place.className = "page";
   root.replaceChildren(place);
   if (run) {
-    const { RunPage } = await import("./views/run.js");
-    if (location.hash !== hash) return;
-    page = new RunPage(place, run, listing);
+    try {
+      const { RunPage } = await runView();
+      if (location.hash !== hash) return;
+      page = new RunPage(place, run, listing);
+    } catch {
+      place.textContent = "gateway unreachable, retrying";
+      setTimeout(() => location.hash === hash && void route(), RETRY_MILLIS);
+    }
   } else page = new RunsPage(place, listing);
   draw();
 }
@@ -80,3 +88,4 @@ addEventListener("online", hurry);
 document.addEventListener("visibilitychange", hurry);
 setInterval(() => document.hidden || draw(), TICK_MILLIS);
 void listing.follow();
+addEventListener("load", () => setTimeout(() => runView().then(() => import("./terminal/output.js"), () => {})));

@@ -2,7 +2,7 @@
 
 import { count, number, size } from "./words.js";
 
-/** @import { Position } from "../wire/stream.js" */
+/** @import { Position } from "../wire/position.js" */
 
 /** @typedef {{ tone: "live" | "busy" | "lost" | "over", text: string, detail: string }} Claim */
 

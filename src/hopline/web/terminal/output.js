@@ -6,11 +6,13 @@
  * to live needs nobody else.
  */
 
+import { Pages } from "./pages.js";
 import { Pieces, pieceOf } from "./pieces.js";
 import { Screen } from "./screen.js";
 import { Writer } from "./writer.js";
 
 /** @import { RunEvent } from "../wire/types.js" */
+/** @import { History } from "./pages.js" */
 /** @import { Piece } from "./pieces.js" */
 /** @import { ScreenOptions } from "./screen.js" */
 
@@ -21,15 +23,10 @@ const READING_LINES = 100_000;
 /** Characters that one terminal shows at most. */
 const SHOWN_LENGTH = 6_000_000;
 const RECENT_LENGTH = 1_000_000;
-/** Characters of one page of history, about. */
-const PAGE_LENGTH = 400_000;
 /** How often output that does not fill the window is filled up from above without being asked. */
 const FILLS = 3;
 
-/**
- * @typedef {Omit<ScreenOptions, "scrollback">} OutputOptions
- * @typedef {(after: number, before: number) => Promise<RunEvent[]>} History  every event between, oldest first
- */
+/** @typedef {Omit<ScreenOptions, "scrollback">} OutputOptions */
 
 export class Output {
   shown = new Pieces();
@@ -38,19 +35,17 @@ export class Output {
   following = true;
   /** Lines that came while standing still. */
   fresh = 0;
-  /** Whether a page of history is on its way. */
-  loading = false;
-  /** Why the last page did not come. */
-  trouble = "";
+  pages;
 
   #place;
   #options;
-  #history;
   #onChange;
   #screen;
   #writer;
   #fills = 0;
   #filling = false;
+  /** Changes whenever what is shown begins anew, so that what was on its way for the old is dropped. */
+  #epoch = 0;
   #sizes = new ResizeObserver(() => this.fit());
 
   /**
@@ -62,7 +57,7 @@ export class Output {
   constructor(place, options, history, onChange) {
     this.#place = place;
     this.#options = options;
-    this.#history = history;
+    this.pages = new Pages(history, onChange);
     this.#onChange = onChange;
     [this.#screen, this.#writer] = this.#build(LIVE_LINES, false);
     this.#sizes.observe(place);
@@ -92,7 +87,7 @@ export class Output {
     this.following = true;
     this.fresh = 0;
     this.#fills = 0;
-    this.#replace(...this.#build(LIVE_LINES, false));
+    this.#anew(LIVE_LINES);
   }
 
   /** Events in order; those that are known already change nothing. @param {RunEvent[]} events */
@@ -118,7 +113,7 @@ export class Output {
       this.shown.reset(this.recent.after);
       for (const piece of this.recent.list) this.shown.append(piece.sequence, piece);
       this.shown.through = this.recent.through;
-      this.#replace(...this.#build(LIVE_LINES, false));
+      this.#anew(LIVE_LINES);
       this.#writer.write(this.shown.list);
       this.following = true;
       this.fresh = 0;
@@ -129,16 +124,17 @@ export class Output {
 
   /** Go to the run's first line. */
   async toStart() {
-    if (this.#filling) return;
+    if (this.pages.loading) return;
     this.following = false;
     if (this.shown.after > 0) {
-      const page = await this.#page(0, this.#pageEvents() + 1);
-      if (!page) return;
+      const epoch = ++this.#epoch;
+      const page = await this.pages.between(0, this.pages.events(this.recent) + 1);
+      if (!page || epoch !== this.#epoch) return;
       this.shown.reset(0);
       for (const piece of page.list) this.shown.append(piece.sequence, piece);
       this.shown.through = Math.min(page.through, this.recent.through);
+      this.#anew(READING_LINES);
       this.#filling = true;
-      this.#replace(...this.#build(READING_LINES, false));
       this.#writer.write(page.list);
       await this.#writer.drained();
       this.#filling = false;
@@ -155,13 +151,14 @@ export class Output {
 
   /** Load a page of what is above, and stay where the person is. */
   async loadOlder() {
-    if (this.loading || this.#filling) return;
+    if (this.pages.loading || this.#filling) return;
+    const epoch = this.#epoch;
     this.#filling = true;
     try {
       while (this.shown.after > 0) {
         const before = this.shown.after + 1;
-        const page = await this.#page(Math.max(0, before - 1 - this.#pageEvents()), before);
-        if (!page || this.shown.after + 1 !== before) return;
+        const page = await this.pages.between(Math.max(0, before - 1 - this.pages.events(this.recent)), before);
+        if (!page || epoch !== this.#epoch || this.shown.after + 1 !== before) return;
         const first = this.shown.list[0]?.sequence ?? before;
         this.shown.prepend(page.after, page.list);
         if (!page.list.length) continue;
@@ -169,7 +166,7 @@ export class Output {
         return;
       }
     } finally {
-      this.#filling = false;
+      if (epoch === this.#epoch) this.#filling = false;
       this.#onChange();
     }
   }
@@ -190,33 +187,10 @@ export class Output {
     this.#screen.dispose();
   }
 
-  /** How many events make about a page. */
-  #pageEvents() {
-    const { list, length } = this.recent;
-    const each = list.length ? length / list.length : 200;
-    return Math.min(2000, Math.max(16, Math.round(PAGE_LENGTH / Math.max(each, 1))));
-  }
-
-  /** @param {number} after @param {number} before */
-  async #page(after, before) {
-    this.loading = true;
-    this.trouble = "";
-    this.#onChange();
-    try {
-      const events = await this.#history(after, before);
-      return { after, list: events.flatMap((event) => pieceOf(event) ?? []), through: before - 1 };
-    } catch (error) {
-      this.trouble = error instanceof Error ? error.message : String(error);
-      return null;
-    } finally {
-      this.loading = false;
-      this.#onChange();
-    }
-  }
-
   async #loadNewer() {
+    if (this.pages.loading) return;
     const after = this.shown.through;
-    const page = await this.#page(after, Math.min(after + 1 + this.#pageEvents(), this.recent.through + 1));
+    const page = await this.pages.between(after, Math.min(after + 1 + this.pages.events(this.recent), this.recent.through + 1));
     if (!page || this.shown.through !== after || this.following) return;
     for (const piece of page.list) this.shown.append(piece.sequence, piece);
     this.shown.through = page.through;
@@ -246,16 +220,30 @@ export class Output {
     const line = this.#writer.lineOf(first) ?? 0;
     const offset = this.terminal.buffer.active.viewportY - line;
     const split = this.shown.list.findIndex((piece) => piece.sequence >= first);
+    const epoch = this.#epoch;
     const [screen, writer] = this.#build(READING_LINES, true);
     writer.write(older);
     writer.markNext();
     writer.write(split < 0 ? [] : this.shown.list.slice(split));
     await writer.drained();
-    if (toEnd) screen.terminal.scrollToBottom();
-    else screen.terminal.scrollToLine(Math.max(0, (writer.lineOf(first) ?? 0) + offset));
+    if (epoch !== this.#epoch) {
+      writer.dispose();
+      discard(screen);
+      return;
+    }
+    screen.terminal.scrollToLine(Math.max(0, (writer.lineOf(first) ?? 0) + offset));
     this.#replace(screen, writer);
+    writer.write(this.shown.later(writer.written));
     if (toEnd) this.#append();
+    if (this.following) screen.terminal.scrollToBottom();
     this.#onChange();
+  }
+
+  /** An empty terminal for what is shown from now on. @param {number} scrollback */
+  #anew(scrollback) {
+    this.#epoch += 1;
+    this.#filling = false;
+    this.#replace(...this.#build(scrollback, false));
   }
 
   /**
@@ -280,9 +268,7 @@ export class Output {
     this.#screen = screen;
     this.#writer = writer;
     screen.terminal.element?.parentElement?.classList.remove("filling");
-    const box = old.terminal.element?.parentElement;
-    old.dispose();
-    box?.remove();
+    discard(old);
     this.fit();
   }
 
@@ -305,14 +291,21 @@ export class Output {
       this.following = false;
       this.fresh = 0;
       this.#onChange();
-    } else if (!this.following && atEnd && !this.loading && !this.#filling && !this.#writer.backlog) {
+    } else if (!this.following && atEnd && !this.#filling && !this.#writer.backlog) {
       if (this.recent.after <= this.shown.through) this.#append();
       else void this.#loadNewer();
       this.#onChange();
-    } else if (!this.following && atStart && !this.#filling && !this.trouble) {
+    } else if (!this.following && atStart && !this.#filling && !this.pages.trouble) {
       void this.loadOlder();
     }
   }
+}
+
+/** @param {Screen} screen */
+function discard(screen) {
+  const box = screen.terminal.element?.parentElement;
+  screen.dispose();
+  box?.remove();
 }
 
 /** @param {string} text */

@@ -32,7 +32,7 @@ export class Prompt {
     const ended = this.#endedFor === this.#steering.generation;
     const closed = over || ended;
     const hint = over ? "the run has ended" : ended ? "its input is ended" : "input to the worker";
-    return html`<form class="prompt" autocomplete="off" @submit=${(/** @type {Event} */ event) => this.#send(event)}>
+    return html`<form class="prompt" aria-label="Input" autocomplete="off" @submit=${(/** @type {Event} */ event) => this.#send(event)}>
       <span aria-hidden="true">›</span>
       <input
         type="text"

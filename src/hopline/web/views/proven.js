@@ -48,7 +48,7 @@ export function provenPanel(id, run, row, steering, now) {
     <dl class="facts about">
       <div>
         <dt>command</dt>
-        <dd><code>${run.command}</code></dd>
+        <dd><code tabindex="0">${run.command}</code></dd>
       </div>
       ${row
         ? html`<div>

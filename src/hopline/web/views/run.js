@@ -205,7 +205,7 @@ export class RunPage {
     const older = () => void follower?.log.loadOlder(history, () => this.#soon());
     return html`
       ${heading(this, claim, now)}
-      <div class="toolbar">${tabs(this)} ${controls(this)}</div>
+      <section class="toolbar" aria-label="Views and controls">${tabs(this)} ${controls(this)}</section>
       <main id="main" class="run-body ${this.tab}">
         <section class="output" aria-label="Output">${this.#find.template()} ${stage(this, this.#place)}</section>
         ${follower && this.tab === "events"

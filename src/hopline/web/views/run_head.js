@@ -66,20 +66,19 @@ export function tabs(page) {
     ["events", "Events"],
     ["proven", "Proven"],
   ];
-  return html`<div class="tabs" role="tablist">
+  return html`<nav class="tabs" aria-label="Views">
     ${names.map(
       ([tab, name]) =>
         html`<button
           type="button"
-          role="tab"
           class=${tab}
-          aria-selected=${page.tab === tab}
+          aria-current=${page.tab === tab ? "page" : nothing}
           @click=${() => page.select(tab)}
         >
           ${name}
         </button>`,
     )}
-  </div>`;
+  </nav>`;
 }
 
 /** @param {RunPage} page */

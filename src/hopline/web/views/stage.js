@@ -27,10 +27,10 @@ export function stage(page, place) {
 /** @param {RunPage} page */
 function above({ output }) {
   if (!output || output.shown.after === 0) return nothing;
-  if (output.loading) return html`<p class="chip above" role="status">Loading what is above…</p>`;
-  if (output.trouble) {
+  if (output.pages.loading) return html`<p class="chip above" role="status">Loading what is above…</p>`;
+  if (output.pages.trouble) {
     return html`<button type="button" class="chip above wrong" @click=${() => output.loadOlder()}>
-      What is above did not come (${output.trouble}). Try again
+      What is above did not come (${output.pages.trouble}). Try again
     </button>`;
   }
   if (!output.atStart) return nothing;

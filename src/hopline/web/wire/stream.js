@@ -7,27 +7,15 @@
  */
 
 import { Backoff, Pause } from "./backoff.js";
+import { atStart } from "./position.js";
 import { newId } from "./requests.js";
 import { Refused, open } from "./socket.js";
 
 /** @import { EventBatch, ProtocolError, RunEvent, Subscribed } from "./types.js" */
+/** @import { Position } from "./position.js" */
 /** @import { Connection } from "./socket.js" */
 
 /**
- * @typedef {"opening" | "resuming" | "live" | "catching-up" | "retrying" | "parked" | "ended" | "refused" | "failed"
- * } Phase
- *
- * @typedef {object} Position
- * @property {Phase} phase
- * @property {number} cursor  the last event received
- * @property {number} latest  the last event known to exist
- * @property {number} missed  events between the first and the last shown that were not received
- * @property {number} reconnects
- * @property {"" | "store" | "tail" | "skipped"} restarted  why the last restart happened
- * @property {number} skipped  how many events the last skip left out
- * @property {number} retryAt
- * @property {string} error
- *
  * @typedef {object} Handlers
  * @property {(floor: number) => void} onFresh  forget what was folded; events after `floor` follow, and the spine before it
  * @property {(events: RunEvent[], size: number) => void} onEvents
@@ -38,18 +26,7 @@ import { Refused, open } from "./socket.js";
 export const TAIL = 100;
 
 export class RunStream {
-  /** @type {Position} */
-  position = {
-    phase: "opening",
-    cursor: 0,
-    latest: 0,
-    missed: 0,
-    reconnects: 0,
-    restarted: "",
-    skipped: 0,
-    retryAt: 0,
-    error: "",
-  };
+  position = atStart();
 
   #path;
   #clientId;
