@@ -44,8 +44,9 @@ bench: setup                     ## the figures of docs/performance.md, each bes
 soak: setup                      ## what takes longer than CI may
 	@$(BIN)/pytest -q tests/soak $(ARGS)
 
-docs: setup                      ## regenerate the tables in docs/ from the code
+docs: setup                      ## regenerate the tables and schemas in docs/ from the code
 	@$(BIN)/python scripts/generate_docs.py
+	@$(BIN)/python scripts/generate_schema.py
 
 clean:
 	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .coverage*

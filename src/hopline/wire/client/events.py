@@ -55,7 +55,7 @@ class RunEvent(msgspec.Struct, frozen=True, kw_only=True):
     invocation_id: str | None = None
     execution_id: str | None = None
     chat_thread_id: str | None = None
-    data: Raw = NULL
+    data: Raw = msgspec.field(default_factory=lambda: NULL)
     """The payload's JSON, `null` for none; `payload_of` reads it."""
     truncated: bool | UnsetType = UNSET
     """Only ever present as true."""

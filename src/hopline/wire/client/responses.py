@@ -80,7 +80,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     tui_defaults: TuiDefaults | None = None
     """None: nobody provides them."""
     snapshot: RunSnapshot | None = None
-    events: Raw = NO_EVENTS
+    events: Raw = msgspec.field(default_factory=lambda: NO_EVENTS)
     """The JSON list of RunEvents as stored; `events.decode_events` reads it."""
     performance: list[RoundPerformance] = []
     performance_context: PerformanceContext | None = None
