@@ -1,48 +1,14 @@
 /**
  * The shapes of the client wire that this page reads (docs/wire/client.md) and of the listing (docs/wire/gateway.md).
  *
- * @typedef {{ id: string, code: string, summary: string, detail?: string | null, hint?: string | null }} Diagnostic
- *
- * @typedef {object} RunEvent
- * @property {number} sequence
- * @property {string} run_id
- * @property {string} timestamp
- * @property {string} type
- * @property {string} text
- * @property {Diagnostic | null} diagnostic
- * @property {string | null} status
- * @property {Record<string, unknown> & { kind: string } | null} data
- * @property {boolean} [truncated]
- *
- * @typedef {object} Subscribed
- * @property {"subscribed"} type
- * @property {string} run_id
- * @property {number} latest_sequence
- *
- * @typedef {object} EventBatch
- * @property {"event_batch"} type
- * @property {RunEvent[]} events
- * @property {number} through_sequence
- * @property {string} store_id
- * @property {number} history_after_sequence
- * @property {boolean} rebootstrap
- *
- * @typedef {{ type: "event", event: RunEvent }} SingleEvent
- *
- * @typedef {object} ProtocolError
- * @property {"protocol_error"} type
- * @property {string} code
- * @property {string} message
- * @property {Diagnostic | null} diagnostic
- *
- * @typedef {object} Response
- * @property {string} request_id
- * @property {boolean} ok
- * @property {string | null} error
- * @property {Diagnostic | null} diagnostic
- * @property {{ action: string, status: string } | null} ack
- * @property {RunEvent[]} events
- * @property {{ sequence: number, status: string } | null} snapshot
+ * @typedef {import("./wire.js").Ack} Ack
+ * @typedef {import("./wire.js").Diagnostic} Diagnostic
+ * @typedef {import("./wire.js").RunEvent} RunEvent
+ * @typedef {import("./wire.js").Subscribed} Subscribed
+ * @typedef {import("./wire.js").EventBatch} EventBatch
+ * @typedef {import("./wire.js").SingleEvent} SingleEvent
+ * @typedef {import("./wire.js").ProtocolError} ProtocolError
+ * @typedef {import("./wire.js").Response} Response
  *
  * @typedef {{ reason: string | null, descendants: string | null, survivors: number }} Aftermath
  *
