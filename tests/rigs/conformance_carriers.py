@@ -1,4 +1,4 @@
-"""Four ways to a scenario's run, seen from the client: whole messages out, whole messages in, and how it ends.
+"""Five ways to a scenario's run, seen from the client: whole messages out, whole messages in, and how it ends.
 
 Each is raw on purpose: its framing is its own, a handful of lines that share nothing with the code under test.
 """
@@ -6,6 +6,8 @@ Each is raw on purpose: its framing is its own, a handful of lines that share no
 import asyncio
 import contextlib
 import random
+import socket
+import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterator
@@ -21,7 +23,8 @@ from websockets.typing import Origin
 from hopline.serve.gateway.credentials import KEY_BYTES, Credentials
 from hopline.serve.gateway.limits import GatewayLimits
 from hopline.serve.gateway.server import Gateway, GatewayOptions
-from hopline.serve.gateway.upstream import LineUpstream, Upstream
+from hopline.serve.gateway.upstream import Dialer, LineUpstream, Upstream
+from hopline.serve.memory import MemoryClient
 
 HOPLINE = str(Path(sys.executable).with_name("hopline"))
 SECONDS = 5.0
@@ -61,7 +64,7 @@ class Knife:
     def _size(self) -> int:
         if self._left <= 0:
             return 50_000
-        return self._pieces if isinstance(self._pieces, int) else self._rng.choice((1, 2, 7, 64, 1000, 5000))
+        return self._pieces if isinstance(self._pieces, int) else self._rng.choice((1, 2, 3, 7, 64, 1000, 5000))
 
 
 class Peer(Protocol):
@@ -133,47 +136,68 @@ class LinePeer:
         if piece:
             self._parts.append(piece)
 
+    async def read_some(self, size: int) -> None:
+        """Take bytes and forget them."""
+        await self._reader.read(size)
+
+    def abort(self) -> None:
+        """Be gone without a word."""
+        self._writer.transport.abort()
+
     async def close(self) -> None:
         self._writer.close()
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
 
 
+def _started(path: Path, stdin: socket.socket, stdout: socket.socket) -> "subprocess.Popen[bytes]":
+    with stdin, stdout:
+        command = [HOPLINE, "bridge", "--socket", str(path)]
+        return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE)
+
+
 class BridgePeer(LinePeer):
     """The same lines through `hopline bridge --socket PATH`, a process of its own."""
 
-    process: asyncio.subprocess.Process
+    process: "subprocess.Popen[bytes]"
+    _from_bridge: asyncio.StreamWriter
     _closed = False
 
     @classmethod
     async def start(cls, path: Path, pieces: Pieces, rng: random.Random) -> "BridgePeer":
-        process = await asyncio.create_subprocess_exec(
-            HOPLINE, "bridge", "--socket", str(path),
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        assert process.stdout is not None and process.stdin is not None
-        peer = cls(process.stdout, process.stdin, pieces, rng)
-        peer.process = process
+        (our_in, its_in), (our_out, its_out) = socket.socketpair(), socket.socketpair()
+        process = _started(path, its_in, its_out)
+        _, to_bridge = await asyncio.open_unix_connection(sock=our_in)
+        reader, from_bridge = await asyncio.open_unix_connection(sock=our_out)
+        peer = cls(reader, to_bridge, pieces, rng)
+        peer.process, peer._from_bridge = process, from_bridge
         return peer
 
     async def close(self) -> None:
+        """End its stdin, take what it still says, and hold it to how a bridge ends."""
         if self._closed:
             return
         self._closed = True
-        assert self.process.stderr is not None
-        with contextlib.suppress(ConnectionError):
-            await super().close()
-        async with asyncio.timeout(SECONDS):
-            drained = asyncio.ensure_future(self._reader.read())
-            said = await self.process.stderr.read()
-            await drained
-            status = await self.process.wait()
+        self._writer.close()
+        with contextlib.suppress(OSError):
+            while await self._reader.read(1 << 16):
+                pass
+        self._from_bridge.close()
+        status, said = await asyncio.to_thread(self._ended)
         assert (status, bool(said)) in ((0, False), (3, True)), (status, said)
 
-    async def kill(self) -> None:
+    def abort(self) -> None:
         """End it as a lost machine would."""
         self.process.kill()
-        await self.process.communicate()
+        self._closed = True
+        self._writer.close()
+        self._from_bridge.close()
+        self._ended()
+
+    def _ended(self) -> tuple[int, bytes]:
+        assert self.process.stderr is not None
+        with self.process.stderr as stderr:
+            return self.process.wait(SECONDS), stderr.read()
 
 
 class WebSocketPeer:
@@ -206,6 +230,38 @@ class WebSocketPeer:
 
     async def close(self) -> None:
         await self.connection.close()
+
+
+class MemoryPeer:
+    """Whole messages inside the process."""
+
+    def __init__(self, client: MemoryClient) -> None:
+        self._client = client
+
+    async def send(self, message: bytes) -> None:
+        await self._client.send(message)
+
+    async def send_part(self, data: bytes) -> None:
+        raise NotImplementedError("a message is whole here")
+
+    async def end(self) -> None:
+        self._client.end()
+
+    async def receive(self) -> bytes | None:
+        return await self._client.receive()
+
+    async def close(self) -> None:
+        self._client.close()
+
+
+class InsideDialer:
+    """Reaches the run in memory, as the gateway of `hopline run --web` does."""
+
+    def __init__(self, run: ScenarioRun) -> None:
+        self._run = run
+
+    async def dial(self, run_id: str) -> Upstream:
+        return self._run.inside.connect()
 
 
 class SocketDialer:
@@ -244,15 +300,20 @@ class Carriers:
             case "bridge":
                 peer = await BridgePeer.start(path, pieces, rng)
             case "websocket":
-                peer = WebSocketPeer(await self._websocket(), pieces, rng)
+                dialer: Dialer = SocketDialer(path, GatewayLimits())
+                peer = WebSocketPeer(await self._websocket(dialer), pieces, rng)
+            case "web":
+                peer = WebSocketPeer(await self._websocket(InsideDialer(self._run)), pieces, rng)
+            case "memory":
+                peer = MemoryPeer(self._run.inside.connect())
             case _:
                 raise ValueError(f"nothing carries {carrier}")
         self._stack.push_async_callback(peer.close)
         return peer
 
-    async def _websocket(self) -> ClientConnection:
+    async def _websocket(self, dialer: Dialer) -> ClientConnection:
         if self._gateway is None:
-            self._gateway = await self._open_gateway()
+            self._gateway = await self._open_gateway(dialer)
         port = self._gateway.port
         return await connect(
             f"ws://127.0.0.1:{port}/ws?token=t0ken",
@@ -264,11 +325,11 @@ class Carriers:
             ping_interval=None,
         )
 
-    async def _open_gateway(self) -> Gateway:
-        limits, web = GatewayLimits(), self._run.path.parent
+    async def _open_gateway(self, dialer: Dialer) -> Gateway:
+        web = self._run.path.parent
         (web / "index.html").touch()
-        options = GatewayOptions(port=0, web=web, single_run=RUN_ID, limits=limits)
-        gateway = Gateway(options, SocketDialer(self._run.path, limits), Credentials("t0ken", bytes(KEY_BYTES)))
+        options = GatewayOptions(port=0, web=web, single_run=RUN_ID)
+        gateway = Gateway(options, dialer, Credentials("t0ken", bytes(KEY_BYTES)))
         await gateway.open()
         self._stack.push_async_callback(gateway.close)
         return gateway

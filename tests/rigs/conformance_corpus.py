@@ -9,10 +9,12 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from hopline.wire.client.types import EVENT_TYPES
+
 CORPUS = Path(__file__).parents[1] / "conformance" / "client"
 CONTRACT = Path(__file__).parents[2] / "docs" / "wire" / "client.md"
 
-CARRIERS = ("unix", "websocket", "memory", "bridge")
+CARRIERS = ("unix", "websocket", "web", "memory", "bridge")
 STREAMS = frozenset({"unix", "bridge"})
 """Carriers of bytes; the others carry whole messages."""
 
@@ -108,6 +110,7 @@ class Step(Strict):
     frames: list[int] = []
     types: list[str] | None = None
     kinds: Literal["", "every"] = ""
+    executions: int | None = None
     quiet: bool = False
     # run
     do: Literal["", "publish", "burst", "swap_store", "worker_exits", "set_executions", "subscribers", "hold_input"] = (
@@ -174,10 +177,10 @@ class Corpus:
 
     @property
     def kinds(self) -> set[str]:
-        """Every event type there is: the common ones, and those that the document's event tables mark as ours."""
+        """Every event type there is: the common ones, our enum's, and those that the document marks as ours."""
         marked = re.findall(r"`([a-z][a-z_]+)`\*", _section(self.contract, "Events"))
         listed = re.findall(r"`([a-z][a-z_]+)`", _line(self.contract, "- Event types "))
-        return set(CONTRACT_KINDS) | {name for name in (*marked, *listed) if "_" in name}
+        return CONTRACT_KINDS | EVENT_TYPES | {name for name in (*marked, *listed) if "_" in name}
 
     def problems(self) -> list[str]:
         """Why the gate fails, one sentence each; empty when it does not."""
@@ -229,7 +232,7 @@ def carriers_of(scenario: Scenario) -> set[str]:
     found = {
         ("unix", "websocket"): set(CARRIERS),
         ("unix",): {"unix", "bridge", "memory"},
-        ("websocket",): {"websocket", "memory"},
+        ("websocket",): {"websocket", "web", "memory"},
     }[tuple(sorted(scenario.transports))]
     match scenario.needs:
         case "stream":

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from conformance_corpus import Setup, corpus
+from conformance_corpus import Executions, Setup, corpus
 from run_fakes import FakeWorker
 
 from hopline.errors import Corrupt
@@ -20,13 +20,16 @@ from hopline.journal.journal import Journal
 from hopline.journal.port import JournalOptions, Slice
 from hopline.records import RunRecord
 from hopline.run.answers import Answers
+from hopline.run.channel import Channel
 from hopline.run.commits import Commits
 from hopline.run.connection import serve
 from hopline.run.controller import Controller
+from hopline.run.fold import FOLDED
 from hopline.run.generation import Generation, Handle
 from hopline.run.recorder import Recorder
 from hopline.run.status import Move
 from hopline.run.subscriptions import Subscriptions
+from hopline.serve.memory import MemoryListener
 from hopline.serve.unix import UnixListener, bind
 from hopline.wire.client import requests, session
 from hopline.wire.client.events import RunEvent, sequence_of
@@ -132,20 +135,32 @@ class ScenarioRun:
         self.recorder.move(Move.ATTACH)
         if setup.worker:
             self._following = asyncio.ensure_future(self.controller.run(await self.controller.start()))
-        for kind in setup.kinds or (sorted(corpus().payloads) if setup.every_kind else ()):
-            for form in corpus().payloads[kind][: 1 if setup.kinds else None]:
-                self.record(kind, form)
+        for kind in setup.kinds:
+            self.record(kind, corpus().payloads[kind][0])
+        for kind, form in every_form() if setup.every_kind else ():
+            self.record(kind, form)
+        if setup.executions is not None:
+            self.start_executions(setup.executions)
         for _ in range(setup.outputs):
             self.output(setup.output_bytes)
         await self.committed()
         self.store.failing = setup.replay_fails
 
-    def record(self, kind: str, form: Any) -> None:
+    def record(self, kind: str, form: Any, **envelope: Any) -> None:
         """One event of the corpus, with the payload `form`."""
-        fields = dict(corpus().events[kind]) | {"run_id": RUN_ID, "sequence": self.journal.next_sequence}
+        fields = corpus().events[kind] | envelope | {"run_id": RUN_ID, "sequence": self.journal.next_sequence}
         event = msgspec.convert(fields, RunEvent)
         line = msgspec.json.encode(msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(form))))
+        if kind in FOLDED:
+            self.recorder.fold.add(self.journal.next_sequence, line)
         self.journal.append(line, kind=kind)
+
+    def start_executions(self, wanted: Executions) -> None:
+        """So many agents begin, each with an assignment of this size."""
+        form = dict(corpus().payloads["agent_execution_started"][0])
+        for number in range(wanted.count):
+            form["user_prompt"] = chr(ord("a") + number % 26) * wanted.assignment_bytes
+            self.record("agent_execution_started", form, execution_id=f"exec-{number}")
 
     def output(self, size: int = 1) -> None:
         """One `output` event whose text has `size` characters."""
@@ -185,16 +200,21 @@ class ScenarioRun:
     async def served(self) -> AsyncIterator[None]:
         """Listen until the end of the block."""
         async with asyncio.TaskGroup() as tasks:
-            self.listener = UnixListener(lambda channel: serve(channel, self.answers, self.subscriptions), tasks)
+            self.listener = UnixListener(self._serve, tasks)
+            self.inside = MemoryListener(self._serve, tasks)
             await self.listener.listen(bind(self.path))
             await self.begin()
             try:
                 yield
             finally:
-                self.listener.stop()
-                self.listener.hang_up()
+                for listener in (self.listener, self.inside):
+                    listener.stop()
+                    listener.hang_up()
                 await self._end()
         self.journal.close()
+
+    async def _serve(self, channel: Channel) -> None:
+        await serve(channel, self.answers, self.subscriptions)
 
     async def _end(self) -> None:
         if self._following is not None:
@@ -206,6 +226,12 @@ class ScenarioRun:
         self.workers.append(ScriptedWorker(generation))
         generation.worker_started(100, "direct")
         return self.workers[-1]
+
+
+def every_form() -> list[tuple[str, Any]]:
+    """(type, payload) of every fixture but the legacy ones, which do not come as they are stored."""
+    forms = sorted(corpus().payloads.items())
+    return [(kind, form) for kind, each in forms if not kind.startswith("invocation_") for form in each]
 
 
 def _record(path: Path, folder: Path) -> RunRecord:

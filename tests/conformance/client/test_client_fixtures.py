@@ -1,4 +1,4 @@
-"""Every event and payload fixture through the wire's own reader: nothing is lost, and an older reader is not troubled."""
+"""Every event and payload fixture through the wire's own reader: nothing is lost, nothing newer is in the way."""
 
 import json
 from typing import Any
