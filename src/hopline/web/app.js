@@ -1,6 +1,7 @@
 /** The page: two views over one listing, a route in the address, keys, and the truth about the connection. */
 
 import { showAttention } from "./shell/attention.js";
+import { reloadOnce } from "./shell/reload.js";
 import { applyTheme, nextTheme } from "./shell/settings.js";
 import { isAsking, showKeys } from "./views/dialogs.js";
 import { RunsPage } from "./views/runs.js";
@@ -10,7 +11,6 @@ const root = /** @type {HTMLElement} */ (document.getElementById("app"));
 
 /** How often ages and countdowns are drawn anew. */
 const TICK_MILLIS = 1000;
-const RETRY_MILLIS = 2000;
 
 const listing = new Listing(() => draw());
 
@@ -38,6 +38,15 @@ function draw() {
 /** What belongs to one run, and the terminal with it, is loaded after the first view, and kept for when the gateway goes. */
 const runView = () => import("./views/run.js");
 
+async function keepForLater() {
+  try {
+    await runView();
+    await import("./terminal/output.js");
+  } catch {
+    // it is loaded when a run is opened
+  }
+}
+
 async function route() {
   const { hash } = location;
   const run = /^#\/runs\/([0-9a-f]{12})$/.exec(hash)?.[1];
@@ -53,7 +62,7 @@ async function route() {
       page = new RunPage(place, run, listing);
     } catch {
       place.textContent = "gateway unreachable, retrying";
-      setTimeout(() => location.hash === hash && void route(), RETRY_MILLIS);
+      reloadOnce(() => listing.phase === "live");
     }
   } else page = new RunsPage(place, listing);
   draw();
@@ -88,4 +97,4 @@ addEventListener("online", hurry);
 document.addEventListener("visibilitychange", hurry);
 setInterval(() => document.hidden || draw(), TICK_MILLIS);
 void listing.follow();
-addEventListener("load", () => setTimeout(() => runView().then(() => import("./terminal/output.js"), () => {})));
+addEventListener("load", () => setTimeout(() => void keepForLater()));

@@ -2,6 +2,7 @@
 
 import { html, nothing, render } from "../vendor/lit-html/lit-html.js";
 import { announce } from "../shell/announce.js";
+import { reloadOnce } from "../shell/reload.js";
 import { isDark, markSeen, onTheme, settings } from "../shell/settings.js";
 import { claimOf } from "../state/claim.js";
 import { isOver } from "../state/run.js";
@@ -167,8 +168,9 @@ export class RunPage {
   }
 
   async #start() {
-    const { Output } = await import("../terminal/output.js");
+    const terminal = await import("../terminal/output.js").catch(() => null);
     if (this.#disposed) return;
+    if (terminal === null) return reloadOnce(() => this.#listing.phase === "live");
     const options = {
       dark: isDark(),
       pan: settings.pan,
@@ -177,7 +179,7 @@ export class RunPage {
       onTitle: (/** @type {string} */ title) => ((this.outputTitle = title.slice(0, 200)), this.#soon()),
     };
     const history = (/** @type {number} */ after, /** @type {number} */ before) => this.steering.history(after, before);
-    this.output = new Output(this.#place, options, history, () => (this.follower?.drained(), this.#soon()));
+    this.output = new terminal.Output(this.#place, options, history, () => (this.follower?.drained(), this.#soon()));
     this.follower = new Follower(
       this.id,
       this.#clientId,
