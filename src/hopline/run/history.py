@@ -79,6 +79,7 @@ class History:
         return _listed(parts)
 
     def _canonical(self, lines: bytes) -> bytes:
+        self._fold.executions_at(self._store.committed_sequence)  # or it may not have seen the executions yet
         return canonical(lines, self._fold.has_executed)
 
 
