@@ -93,7 +93,7 @@ def test_a_decision_that_no_document_knows_is_noticed(copy: Path) -> None:
     ("old", "new"),
     [
         ('"role": "subscribe"', '"role": "watch"'),
-        ('"title"', '"tittle"'),
+        ('"title"', '"headline"'),
         ('"sequences"', '"sequence"'),
         ('"dir": "c2s"', '"dir": "c2c"'),
     ],

@@ -111,11 +111,10 @@ class Step(Strict):
     types: list[str] | None = None
     kinds: Literal["", "every"] = ""
     executions: int | None = None
+    checkpoint: int | None = None
     quiet: bool = False
     # run
-    do: Literal["", "publish", "burst", "swap_store", "worker_exits", "set_executions", "subscribers", "hold_input"] = (
-        ""
-    )
+    do: Literal["", "publish", "burst", "swap_store", "record", "subscribers", "hold_input"] = ""
     outputs: int = 0
     output_bytes: int = 1
     bursts: int = 1

@@ -1,6 +1,7 @@
 """Replays one scenario over one carrier: steps in their order, every message held to the rules of all messages."""
 
 import asyncio
+import hashlib
 import json
 import tempfile
 import traceback
@@ -10,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from conformance_carriers import SECONDS, Carriers, Peer, Pieces
-from conformance_corpus import Runner, Scenario, Step, expand
+from conformance_corpus import Runner, Scenario, Step, corpus, expand
 from conformance_rules import MAX_EVENT_BYTES, differences, events_of, read
 from conformance_run import RUN_ID, ScenarioRun, every_form, server_without
 from msgspec import UNSET
 
 QUIET_SECONDS = 0.08
+
+PART_CODE_POINTS = 65_536
 
 
 class Frontend:
@@ -42,10 +45,11 @@ class Frontend:
         self._check(message, found)
         return message
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Read no further."""
         if self._reading is not None:
             self._reading.cancel()
+            await asyncio.wait((self._reading,))
 
     def _check(self, message: dict[str, Any], raw: bytes) -> None:
         kind = message["type"]
@@ -133,7 +137,7 @@ class Player:
                     failed = AssertionError(f"{where}, step {number}: {what}")
                     break
             for frontend in self._frontends.values():
-                frontend.stop()
+                await frontend.stop()
         if failed is not None:
             raise failed
 
@@ -159,7 +163,7 @@ class Player:
     async def _send(self, step: Step) -> None:
         if step.act == "connect":
             if (before := self._frontends.pop(step.client, None)) is not None:
-                before.stop()
+                await before.stop()
                 await before.peer.close()
             await self._frontend(step.client)
             return
@@ -170,7 +174,7 @@ class Player:
             case "stop_reading" | "read_on":
                 pass
             case "close":
-                self._frontends[step.client].stop()
+                await self._frontends[step.client].stop()
                 await peer.close()
             case _ if step.base64 is not None:
                 await peer.send_part(step.base64)
@@ -204,6 +208,31 @@ class Player:
             assert following["rebootstrap"] is False, "the marker is on the first frame only (WP-REBOOTSTRAP)"
             messages.append(following)
         self._look_at(step, messages)
+        if step.checkpoint is not None:
+            assert len(await self._deferred(frontend, messages)) == step.checkpoint
+
+    async def _deferred(self, frontend: Frontend, frames: list[dict[str, Any]]) -> list[Any]:
+        """The list whose parts follow `frames`."""
+        last = frames[-1]
+        name = last["active_executions_checkpoint_id"]
+        assert {frame["active_executions_checkpoint_id"] for frame in frames} == {name}
+        payloads: list[str] = []
+        parts = 1
+        while len(payloads) < parts:
+            chunk = await frontend.message()
+            assert chunk is not None and chunk["type"] == "active_executions_chunk", str(chunk)[:200]
+            parts = chunk["parts"]
+            cursor = {name: last[name] for name in ("through_sequence", "store_id", "history_after_sequence")}
+            wanted = {"checkpoint_id": name, "part": len(payloads), "parts": parts, **cursor}
+            assert not differences(chunk, wanted), differences(chunk, wanted)
+            payloads.append(chunk["payload"])
+        assert {len(payload) for payload in payloads[:-1]} <= {PART_CODE_POINTS}
+        assert 1 <= len(payloads[-1]) <= PART_CODE_POINTS
+        text = "".join(payloads)
+        assert hashlib.sha256(text.encode()).hexdigest() == name
+        found: list[Any] = json.loads(text)
+        assert text == compact(found)
+        return found
 
     def _look_at(self, step: Step, messages: list[dict[str, Any]]) -> None:
         events = [event for message in messages for event in message.get("events", ())]
@@ -229,8 +258,11 @@ class Player:
                 await run.publish(step.outputs, step.output_bytes)
             case "burst":
                 await run.burst(step.outputs, step.output_bytes, step.bursts)
-            case "worker_exits":
-                run.workers[-1].exit(step.value)
+            case "swap_store":
+                await run.swap(step.value, step.outputs)
+            case "record":
+                kind = step.value["kind"]
+                run.record(kind, corpus().payloads[kind][0], execution_id=step.value["execution_id"])
             case "hold_input":
                 run.workers[-1].room.clear() if step.value else run.workers[-1].room.set()
             case "subscribers":
@@ -249,7 +281,7 @@ async def until(what: Callable[[], bool], name: str) -> None:
         raise AssertionError(f"there never were {name}") from None
 
 
-def compact(frame: dict[str, Any]) -> str:
+def compact(frame: Any) -> str:
     """A frame as it is sent."""
     return json.dumps(frame, separators=(",", ":"), ensure_ascii=False)
 

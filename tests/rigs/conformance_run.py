@@ -123,7 +123,7 @@ class ScenarioRun:
         self.store.name = setup.store_id
         self.recorder = Recorder(self.journal, _record(self.path, folder))
         self.controller = Controller(self.recorder, self._launch, 5.0)
-        self.subscriptions = Subscriptions(self.store, RUN_ID)
+        self.subscriptions = Subscriptions(self.store, RUN_ID, self.recorder.fold)
         self.commits.listen(self.subscriptions.wake)
         controls = None if setup.read_only else self.controller
         self.answers = Answers(self.store, self.recorder.fold, self.commits, controls)
@@ -195,6 +195,23 @@ class ScenarioRun:
                 await self.committed()
             self.commits.notify()
             await asyncio.sleep(0.004 if bursts > 1 else 0)
+
+    async def swap(self, name: str, outputs: int) -> None:
+        """Attach another store, with a preamble and so many outputs of its own."""
+        before = self.journal
+        self.journal = Journal.create(
+            self.path.parent / name, RUN_ID, JournalOptions(reserve_bytes=0), on_commit=self.commits.notify
+        )
+        for line in before.read(0, before=3).data.splitlines():
+            self.journal.append(line, kind="run_status_changed" if b"run_status_changed" in line else "server_started")
+        self.recorder.journal = self.journal
+        for _ in range(outputs):
+            self.output()
+        await self.committed()
+        self._lines.clear()
+        self.store.journal, self.store.name = self.journal, name
+        before.close()
+        self.commits.notify()
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[None]:
