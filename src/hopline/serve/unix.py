@@ -80,7 +80,7 @@ class UnixChannel(asyncio.Protocol):
         """Write one message without waiting; look at `stalled` before the next."""
         if self._transport is not None and not self._over.is_set():
             # Not writelines: in Python 3.12.0-3.12.7 and 3.13.0 it never calls pause_writing: nothing would bound us.
-            self._transport.write(message + b"\n")
+            self._transport.write(self._listener.line_of(message))
 
     def unsent_bytes(self) -> int:
         """What waits for the peer in this process."""
@@ -183,6 +183,7 @@ class UnixListener:
         self._write_deadline_seconds = write_deadline_seconds
         self._channels: set[UnixChannel] = set()
         self._server: asyncio.Server | None = None
+        self._message = self._line = b""
         self.count_changed: Callable[[], None] = lambda: None
         """Called when a peer has come or gone."""
 
@@ -190,6 +191,16 @@ class UnixListener:
     def count(self) -> int:
         """Connections at present."""
         return len(self._channels)
+
+    def line_of(self, message: bytes) -> bytes:
+        """The message with its newline; made once for peers that are given the same object in one turn of the loop."""
+        if message is not self._message:
+            self._message, self._line = message, message + b"\n"
+            asyncio.get_running_loop().call_soon(self._forget_line)
+        return self._line
+
+    def _forget_line(self) -> None:
+        self._message = self._line = b""
 
     async def listen(self, bound: socket.socket) -> None:
         """Start to accept. `bound` is bound, listening and non-blocking; it is owned from now on."""
