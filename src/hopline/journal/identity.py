@@ -27,12 +27,13 @@ class Identity(msgspec.Struct, frozen=True):
     created_at: str
 
 
-def create_identity(folder: Path, run_id: str, *, durable: bool) -> Identity:
+def create_identity(folder: Path, run_id: str, *, durable: bool, store_id: str = "") -> Identity:
     """Make the journal's folders, its empty first segment and last store.json, all private to this user.
 
+    `store_id` is made up when it is "".
     Raises Unavailable when there is a journal already or the files cannot be made; nothing half-made is left then.
     """
-    identity = Identity(FORMAT, new_store_id(), run_id, rfc3339())
+    identity = Identity(FORMAT, store_id or new_store_id(), run_id, rfc3339())
     segments = folder / SEGMENTS_FOLDER
     made: list[Path] = []
     try:

@@ -89,6 +89,7 @@ class Journal:
         on_commit: Callable[[], None] = _ignore,
         on_state: Callable[[str | None], None] = _ignore,
         on_dropped: Callable[[int, int, int], None] = _ignore,
+        store_id: str = "",
     ) -> "Journal":
         """A new, empty journal in `folder`, which is made (0700).
 
@@ -100,10 +101,11 @@ class Journal:
             on_state: called from the writer thread with the reason when output is to be held back, with None when
                 it may go on.
             on_dropped: called from the writer thread with first and last sequence and bytes of what drop-oldest took.
+            store_id: names the store, to go on with one that was in memory; made up when it is "".
 
         Raises Unavailable when the folder cannot be written; nothing half-made is left then.
         """
-        identity = create_identity(folder, run_id, durable=options.durability == "full")
+        identity = create_identity(folder, run_id, durable=options.durability == "full", store_id=store_id)
         start = Start([Segment(1, segment_path(folder, 1), 0)], Tally(1))
         try:
             return cls(folder, identity, options, start, Listeners(on_commit, on_state, on_dropped))

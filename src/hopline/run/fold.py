@@ -55,6 +55,10 @@ class RunFold:
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin again with nothing: the run's store is another one."""
         self._later: deque[tuple[int, bytes]] = deque()
         self._status = "starting"
         self._agent_kind: str | None = None
@@ -77,6 +81,15 @@ class RunFold:
                 self.add(sequence_of(line), line)
             except ValueError:
                 continue
+
+    def fold_store(self, store: EventStore, through: int) -> None:
+        """Fold everything of `store` up to `through`."""
+        after = store.first_sequence - 1
+        self.replay(store.spine(after))
+        while (found := store.read(after, before=through + 1, max_bytes=READ_BYTES)).count:
+            self.replay(line for line in found.data.splitlines() if _OUTPUT not in line)
+            self._advance(found.last)
+            after = found.last
 
     def snapshot(self, sequence: int) -> RunSnapshot:
         """The fold at `sequence`, which never goes back from one call to the next."""
@@ -149,11 +162,6 @@ def fold_of(store: EventStore) -> RunFold:
     fold.snapshot(store.committed_sequence)
     if fold.facts.outer_loop in (None, "command"):
         return fold
-    fold = RunFold(store.run_id)
-    after = store.first_sequence - 1
-    fold.replay(store.spine(after))
-    while (found := store.read(after, max_bytes=READ_BYTES)).count:
-        fold.replay(line for line in found.data.splitlines() if _OUTPUT not in line)
-        fold.snapshot(found.last)
-        after = found.last
+    fold.restart()
+    fold.fold_store(store, store.committed_sequence)
     return fold

@@ -50,7 +50,6 @@ def main(argv: list[str]) -> int:
             case []:
                 spec = _read_spec()
                 places = RunPlaces(spec.id)
-                places.claim_folder()
                 become_subreaper()
                 _keep_memory()
                 asyncio.run(_serve_run(spec, places))

@@ -39,6 +39,7 @@ class RunPlaces:
         self.socket_path: Path | None = None
         self._made_folder = False
         self._made_socket = False
+        self._socket_lock: int | None = None
         self._lock: int | None = None
 
     def claim_folder(self) -> None:
@@ -64,10 +65,23 @@ class RunPlaces:
         return True
 
     def bind(self) -> socket.socket:
-        """The run's control socket, listening, in folders that are ours alone. Raises HoplineError, OSError."""
+        """The run's control socket, listening, in folders that are ours alone.
+
+        The folder is locked for this process's lifetime, so that no other server of the run takes its socket away.
+        Raises HoplineError, OSError.
+        """
         path = socket_path(self.run_id)
         for folder in (runtime_folder(), path.parent.parent, path.parent):
             private_folder(folder)
+        descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise Unavailable(
+                f"run {self.run_id} already has a server; attach to it: hopline attach {self.run_id}"
+            ) from None
+        self._socket_lock = descriptor
         self.socket_path = path
         bound = bind(path)
         self._made_socket = True

@@ -6,7 +6,7 @@ The record follows the journal: a status is written to record.json only once its
 import os
 import time
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Protocol, Unpack
 
 import msgspec
 
@@ -17,6 +17,7 @@ from hopline.journal.journal import Journal
 from hopline.records import JOURNAL_FOLDER, RunRecord, RunSpec, write_record
 from hopline.run.fold import FOLDED, RunFold
 from hopline.run.status import Move, RunStatus, after
+from hopline.run.store import RunStore
 from hopline.wire.client.diagnostics import diagnosed
 from hopline.wire.client.events import EnvelopeFields, EventEncoder, OutputPiece
 from hopline.wire.client.payload import Payload
@@ -43,15 +44,28 @@ def first_record(spec: RunSpec, folder: Path, listens_at: str) -> RunRecord:
     )
 
 
+class Sink(Protocol):
+    """Where events are kept: a `Journal`, or a `RunStore` before there is one."""
+
+    @property
+    def next_sequence(self) -> int: ...
+    @property
+    def last_sequence(self) -> int: ...
+    @property
+    def committed_sequence(self) -> int: ...
+    def append(self, line: bytes, *, kind: str) -> int: ...
+    def room(self) -> bool: ...
+
+
 class Recorder:
     """The one writer of a run's events and record.
 
     Args:
-        journal: open for writing; its sequences start where they are.
+        journal: open for writing, or what stands in for it; its sequences start where they are.
         record: as known at the start; `publish` writes it.
     """
 
-    def __init__(self, journal: Journal, record: RunRecord) -> None:
+    def __init__(self, journal: Sink, record: RunRecord) -> None:
         self.journal = journal
         self.record = record
         self.status = RunStatus.STARTING
@@ -69,6 +83,17 @@ class Recorder:
         if kind in FOLDED:
             self.fold.add(sequence, line)
         return self.journal.append(line, kind=kind)
+
+    def attach(self, store: RunStore, journal: Journal) -> None:
+        """Keep everything in `journal` from now on, and fold what it held before."""
+        before, entries = journal.last_sequence, store.entries()
+        if not store.attach(journal):
+            self.fold.restart()
+            self.fold.fold_store(journal, before)
+            for sequence, (line, kind) in enumerate(entries, before + 1):
+                if kind in FOLDED:
+                    self.fold.add(sequence, line)
+        self.journal = journal
 
     def output(self, generation: int, piece: OutputPiece) -> None:
         """Record one piece of the worker's output."""

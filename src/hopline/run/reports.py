@@ -34,9 +34,13 @@ JournalFact = Waiting | GoingOn | Dropped
 
 
 def create_journal(
-    spec: RunSpec, folder: Path, on_commit: Callable[[], None], tell: Callable[[JournalFact], None]
+    spec: RunSpec,
+    folder: Path,
+    on_commit: Callable[[], None],
+    tell: Callable[[JournalFact], None],
+    store_id: str = "",
 ) -> Journal:
-    """A new journal as `spec` asks. Both callbacks are called from its writer thread.
+    """A new journal as `spec` asks, going on with the store `store_id`. Both callbacks come from its writer thread.
 
     Raises UsageError for a word it does not know, Unavailable when it cannot be made or has no room from the start.
     """
@@ -58,6 +62,7 @@ def create_journal(
         on_commit=on_commit,
         on_state=lambda reason: tell(GoingOn() if reason is None else Waiting(reason)),
         on_dropped=lambda first, last, size: tell(Dropped(first, last, size)),
+        store_id=store_id,
     )
     if not journal.room():
         journal.close()

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from hopline.clock import rfc3339
 from hopline.errors import HoplineError, Unavailable
+from hopline.journal.journal import Journal
 from hopline.records import RunRecord, RunSpec
 from hopline.run.answers import Answers
 from hopline.run.channel import Channel
@@ -20,11 +21,13 @@ from hopline.run.connection import serve
 from hopline.run.controller import Controller
 from hopline.run.ending import StopOrder
 from hopline.run.environment import worker_environment
+from hopline.run.folder import made_aside
 from hopline.run.generation import Generation, Handle
 from hopline.run.places import RunPlaces
 from hopline.run.recorder import Recorder, first_record
 from hopline.run.reports import Dropped, GoingOn, JournalFact, Waiting, create_journal
 from hopline.run.status import Move
+from hopline.run.store import RunStore
 from hopline.run.subscriptions import Subscriptions
 from hopline.serve.memory import MemoryClient, MemoryListener
 from hopline.serve.unix import UnixListener
@@ -49,7 +52,7 @@ class RunServer:
 
     Args:
         spec: what to run.
-        places: its folder is claimed; its socket is bound here.
+        places: its socket is bound here, its folder claimed while the run is served already.
 
     Raises HoplineError or OSError when something of it cannot be had; the caller undoes `places` then.
     """
@@ -59,12 +62,13 @@ class RunServer:
         self._places = places
         self._loop = asyncio.get_running_loop()
         self._bound = places.bind()
-        self._commits = Commits(lambda: self._journal.committed_sequence)
-        self._journal = create_journal(spec, places.folder, self._commits.notify, self._told)
-        self._recorder = Recorder(self._journal, first_record(spec, places.folder, self._bound.getsockname()))
+        self._commits = Commits(lambda: self._store.committed_sequence)
+        self._store = RunStore(spec.id, self._commits.notify)
+        self._journal: Journal | None = None
+        self._recorder = Recorder(self._store, first_record(spec, places.folder, self._bound.getsockname()))
         self._controller = Controller(self._recorder, self._launch, spec.stop_grace_seconds)
-        self._subscriptions = Subscriptions(self._journal, spec.id, self._recorder.fold)
-        self._answers = Answers(self._journal, self._recorder.fold, self._commits, self._controller)
+        self._subscriptions = Subscriptions(self._store, spec.id, self._recorder.fold)
+        self._answers = Answers(self._store, self._recorder.fold, self._commits, self._controller)
         self._commits.listen(self._committed)
         self._impatient = asyncio.Event()
         self._inside: MemoryListener | None = None
@@ -72,18 +76,21 @@ class RunServer:
     async def run(self, started: Callable[[RunRecord], None]) -> None:
         """From the first event to the last subscriber's leaving. `started` is told once the run is served.
 
-        Raises HoplineError before `started` was called when the worker cannot be launched.
+        Until the state folder answers the events are in memory and no worker is started. Raises HoplineError or OSError
+        before `started` was called when the folder cannot be had or the worker not launched.
         """
-        refusal: HoplineError | None = None
+        refusal: HoplineError | OSError | None = None
         async with asyncio.TaskGroup() as tasks:
             listener = UnixListener(self._serve, tasks, self._spec.unix_write_deadline_seconds)
             self._inside = MemoryListener(self._serve, tasks)
             await listener.listen(self._bound)
             try:
+                self._recorder.event("server_started")
+                await self._attach_journal()
                 self._record_start()
                 generation = await self._controller.start()
                 await self._serve_until_settled(generation, started, tasks)
-            except HoplineError as error:
+            except (HoplineError, OSError) as error:
                 refusal = error
             finally:
                 listener.stop()
@@ -114,9 +121,24 @@ class RunServer:
         await self._until_settled()
         looking.cancel()
 
+    async def _attach_journal(self) -> None:
+        making = asyncio.ensure_future(made_aside(self._make_journal))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, making.cancel)
+        try:
+            self._journal = await making
+        except asyncio.CancelledError:
+            raise Unavailable("the run was ended before its state folder had answered.") from None
+        self._recorder.attach(self._store, self._journal)
+
+    def _make_journal(self) -> Journal:
+        self._places.claim_folder()
+        return create_journal(
+            self._spec, self._places.folder, self._commits.notify, self._told, store_id=self._store.store_id
+        )
+
     def _record_start(self) -> None:
         spec, recorder = self._spec, self._recorder
-        recorder.event("server_started")
         recorder.event("run_started", RunStarted(input=shlex.join(spec.command)))
         recorder.move(Move.ATTACH)
         recorder.event("server_ready", ServerReady())
@@ -194,8 +216,8 @@ class RunServer:
 
     async def _until_committed(self) -> None:
         """A full disk may make this long; a signal ends it."""
-        while self._journal.committed_sequence < self._journal.last_sequence and not self._impatient.is_set():
-            await self._commits.past(self._journal.last_sequence - 1, ROOM_POLL_SECONDS)
+        while self._store.committed_sequence < self._store.last_sequence and not self._impatient.is_set():
+            await self._commits.past(self._store.last_sequence - 1, ROOM_POLL_SECONDS)
         self._publish_now()
 
     async def _until_settled(self) -> None:
@@ -219,6 +241,8 @@ class RunServer:
                 return
 
     def _close_journal(self) -> None:
+        if self._journal is None:
+            return
         report = self._journal.close()
         if report.unwritten_events:
             log.error("%d events could not be written: %s", report.unwritten_events, report.reason)

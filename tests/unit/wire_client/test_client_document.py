@@ -5,9 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from hopline.run.history import MAX_RESPONSE_EVENTS_BYTES
+from hopline.run.history import MAX_HISTORY_BYTES, MAX_RESPONSE_EVENTS_BYTES
+from hopline.run.scratch import MAX_SCRATCH_BYTES
 from hopline.run.status import NEXT, Move, RunStatus
 from hopline.serve.unix import HIGH_WATER_BYTES, LOW_WATER_BYTES, MAX_CONNECTIONS
+from hopline.wire.client.checkpoint import MAX_CHECKPOINT_BYTES, MAX_PARTS, PART_CODE_POINTS
 from hopline.wire.client.events import MAX_SERIALIZED_RUN_EVENT_BYTES
 from hopline.wire.client.payloads import Known
 from hopline.wire.client.requests import MAX_GRACE_MILLIS, MAX_POLL_MILLIS, MAX_REQUEST_LINE_BYTES, Request
@@ -36,7 +38,9 @@ def test_every_limit_stands_in_the_table() -> None:
     table = section("Limits").replace(",", "")
     for limit in (MAX_REQUEST_LINE_BYTES, MAX_STREAM_FRAME_BYTES, MAX_SERIALIZED_RUN_EVENT_BYTES, MAX_CONNECTIONS):
         assert f"| {limit}" in table
-    assert f"| {MAX_RESPONSE_EVENTS_BYTES} bytes" in table
+    for limit in (MAX_RESPONSE_EVENTS_BYTES, MAX_HISTORY_BYTES, MAX_SCRATCH_BYTES, MAX_CHECKPOINT_BYTES):
+        assert f"| {limit} bytes" in table
+    assert f"{MAX_PARTS} parts of {PART_CODE_POINTS} code points" in table
     assert f"{MAX_RESPONSE_BYTES >> 20} MiB" in table
     assert f"{HIGH_WATER_BYTES >> 10} KiB" in table and f"{LOW_WATER_BYTES >> 10} KiB" in table
     assert f"{MAX_POLL_MILLIS // 1000} s" in table

@@ -244,6 +244,12 @@ def output_of(event: RunEvent) -> SubprocessOutput | None:
     return _output.decode(event.data)
 
 
+def renumbered(line: bytes, sequence: int) -> bytes:
+    """A stored event line with another sequence. Raises ValueError when it does not begin as an event does."""
+    old = sequence_of(line)
+    return line if old == sequence else b"%b%d%b" % (_PREFIX, sequence, line[len(_PREFIX) + len(str(old)) :])
+
+
 def sequence_of(line: bytes) -> int:
     """The sequence of a stored event line, from its fixed beginning. Raises ValueError when it has another one."""
     if not line.startswith(_PREFIX):
