@@ -3,6 +3,20 @@
 import sys
 
 
+class _FullScreen:
+    """The full-screen view for the command line, imported when it is shown."""
+
+    def show_run(self, run: str, host: str | None) -> int:
+        from hopline.tui.main import show_run
+
+        return show_run(run, host)
+
+    def show_runs(self, host: str | None) -> int:
+        from hopline.tui.main import show_runs
+
+        return show_runs(host)
+
+
 def main() -> int:
     """Run the part that argv[1] names. Returns the exit status, 130 for a Ctrl-C that nobody else took."""
     try:
@@ -42,7 +56,7 @@ def _part() -> int:
         case _:
             from hopline.cli.main import main as command_line
 
-            return command_line(sys.argv[1:])
+            return command_line(sys.argv[1:], _FullScreen())
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ def test_attaching_shows_the_end_of_the_past_and_then_what_comes() -> None:
 def test_attaching_to_a_long_past_on_a_terminal_begins_near_its_end() -> None:
     detached("--name", "long", "--", "seq", "1", "20000")
     wait_until_over("long")
-    with Terminal("attach", "long") as seat:
+    with Terminal("attach", "long", "--plain") as seat:
         assert seat.finish() == 0
     assert seat.received.startswith(b"19001\r\n")
     assert seat.received.endswith(b"20000\r\n")

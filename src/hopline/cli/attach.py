@@ -1,10 +1,14 @@
 """`hopline attach`: watch a run from where it is, live or ended."""
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from hopline.cli.places import peer, run_argument, ssh_option
+from hopline.cli.places import on_terminal, peer, run_argument, ssh_option
+
+if TYPE_CHECKING:
+    from hopline.cli.main import FullScreen
 
 TERMINAL_TAIL_LINES = 1000
 """What a terminal gets of the past unless --tail says otherwise."""
@@ -14,14 +18,19 @@ TERMINAL_TAIL_LINES = 1000
 @run_argument
 @ssh_option
 @click.option("--plain", is_flag=True, help="The output as it is, without a full-screen view.")
-@click.option("--tail", metavar="N", type=click.IntRange(min=0), help="Begin with the last N lines.")
-def attach(run: str, host: str | None, plain: bool, tail: int | None) -> int:
+@click.option("--tail", metavar="N", type=click.IntRange(min=0), help="Plain, beginning with the last N lines.")
+@click.pass_obj
+def attach(full_screen: "FullScreen | None", run: str, host: str | None, plain: bool, tail: int | None) -> int:
     """Watch RUN live and steer it; of a run that ended, replay the output.
 
-    Without --tail everything is replayed first; a terminal begins with the last 1000 lines. What you type goes to the
-    worker. Ctrl-C interrupts it, a second Ctrl-C within two seconds stops the run, Ctrl-\\ detaches. Exits with the
-    worker's status once it has ended.
+    A terminal shows it full-screen; `?` tells the keys. Exits with the worker's status once it has ended.
+
+    With --plain, and where there is no terminal, the output comes as it is. Without --tail everything is replayed
+    first; a terminal begins with the last 1000 lines. What you type goes to the worker. Ctrl-C interrupts it, a second
+    Ctrl-C within two seconds stops the run, Ctrl-\\ detaches.
     """
+    if full_screen is not None and not plain and tail is None and on_terminal():
+        return full_screen.show_run(run, host)
     there = peer(run, host)
     connection = there.dial()
     from hopline.cli import live

@@ -6,7 +6,7 @@ A command's module is imported when that command runs, so that `hopline ls` neve
 import errno
 import os
 import sys
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
@@ -17,6 +17,7 @@ COMMANDS = {
     "run": ("hopline.cli.run:run", "Start a run and show it live."),
     "ls": ("hopline.cli.listing:ls", "List runs, live ones and the latest that ended."),
     "show": ("hopline.cli.show:show", "Tell everything that is known of one run."),
+    "top": ("hopline.cli.top:top", "Show every run live, on the whole terminal."),
     "attach": ("hopline.cli.attach:attach", "Watch a run live and steer it; replay one that ended."),
     "logs": ("hopline.cli.logs:logs", "Replay what a run's worker wrote."),
     "send": ("hopline.cli.control:send", "Write to the worker's standard input, or end it."),
@@ -84,11 +85,25 @@ def hopline() -> None:
     """Run agents, REPLs and long commands where the code is; keep every byte; come back from anywhere."""
 
 
-def main(argv: list[str]) -> int:
-    """Run one command. Returns its exit status; what goes wrong is one sentence on stderr."""
+class FullScreen(Protocol):
+    """The view that takes the whole terminal. It is handed in: one face does not import another."""
+
+    def show_run(self, run: str, host: str | None) -> int:
+        """Show RUN, here or on `host`. Returns the exit status."""
+
+    def show_runs(self, host: str | None) -> int:
+        """Show the list of runs, here or on `host`. Returns the exit status."""
+
+
+def main(argv: list[str], full_screen: FullScreen | None = None) -> int:
+    """Run one command. Returns its exit status; what goes wrong is one sentence on stderr.
+
+    Args:
+        full_screen: for commands that show one on a terminal; None when there is none to be had.
+    """
     _open_standard_descriptors()
     try:
-        status = _run(argv)
+        status = _run(argv, full_screen)
         sys.stdout.flush()
     except HoplineError as error:
         return _fail(str(error), error.exit_status)
@@ -109,8 +124,8 @@ def main(argv: list[str]) -> int:
     return status
 
 
-def _run(argv: list[str]) -> int:
-    result: Any = hopline.main(args=argv or ["--help"], prog_name="hopline", standalone_mode=False)
+def _run(argv: list[str], full_screen: FullScreen | None) -> int:
+    result: Any = hopline.main(args=argv or ["--help"], prog_name="hopline", standalone_mode=False, obj=full_screen)
     return result if isinstance(result, int) else 0
 
 

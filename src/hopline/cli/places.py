@@ -1,5 +1,7 @@
 """RUN as commands take it, found once."""
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -22,6 +24,11 @@ def found(run: str) -> "RunRecord":
     from hopline.records import resolve
 
     return resolve(run)
+
+
+def on_terminal() -> bool:
+    """Whether a full-screen view can be shown: input and output are a terminal, and it can do more than print."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "")
 
 
 def peer(run: str, host: str | None = None) -> "Peer":

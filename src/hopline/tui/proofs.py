@@ -32,12 +32,14 @@ class Asked:
         at: our time, RFC 3339.
         accepted_at: when its Response came.
         error: why it failed.
+        delivered_at: when its Response said `delivered`; the event that says so too may have been skipped.
     """
 
     action: Action
     at: str
     accepted_at: str | None = None
     error: str | None = None
+    delivered_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,8 @@ def proof_of(story: Story, asked: Asked | None, action: Action) -> Proof | None:
     error = asked.error if asked is not None else None
     if error is None and failed is not None and ours(failed):
         error = failed.error or "it failed"
-    steps = (Step("asked", began), Step("accepted", accepted), *_further(story, action, accepted, ours(proven)))
+    done = ours(proven) or (asked.delivered_at if asked is not None else None)
+    steps = (Step("asked", began), Step("accepted", accepted), *_further(story, action, accepted, done))
     return Proof(action, steps, error, story.interrupts if action is Action.INTERRUPT else 0)
 
 

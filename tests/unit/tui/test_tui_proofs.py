@@ -56,6 +56,11 @@ def test_an_interrupt_is_delivered_when_the_run_says_so() -> None:
     assert proof.line() == f"interrupt  delivered {clock(AT.format(12))}"
 
 
+def test_a_response_that_says_delivered_is_a_proof_although_its_event_was_skipped() -> None:
+    asked = Asked(Action.INTERRUPT, AT.format(10), accepted_at=AT.format(11), delivered_at=AT.format(11))
+    assert steps(told(started()), asked, Action.INTERRUPT)[-1] == ("delivered", AT.format(11))
+
+
 def test_an_earlier_delivery_proves_nothing_of_a_later_request() -> None:
     story = told(control("/interrupt", "pending", 1), control("/interrupt", "delivered", 2))
     asked = Asked(Action.INTERRUPT, AT.format(30))

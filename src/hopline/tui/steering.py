@@ -1,0 +1,67 @@
+"""What this view asks of a run, and how far each request has come. Requests of different kinds never wait for one
+another, but input waits for input."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from hopline.client.session import Receipt, Run
+from hopline.clock import rfc3339
+from hopline.errors import HoplineError
+from hopline.tui.proofs import Action, Asked
+
+GRACE_SECONDS = 10.0
+"""How long a worker may take to leave before it is killed, unless a person chooses otherwise."""
+
+
+class Steering:
+    """Sends what a person asks.
+
+    Args:
+        run: to whom.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.asked: dict[Action, Asked] = {}
+        """The latest request of each kind."""
+        self.kill_at: float | None = None
+        """Monotonic time at which a worker that was told to leave is killed."""
+        self._run = run
+        self._writing = asyncio.Lock()
+
+    async def interrupt(self) -> bool:
+        """SIGINT to the worker. Whether it was delivered."""
+        return await self._ask(Action.INTERRUPT, self._run.interrupt)
+
+    async def stop(self, grace_seconds: float) -> bool:
+        """The run's end. Whether it was accepted."""
+        self.kill_at = asyncio.get_running_loop().time() + grace_seconds
+        return await self._ask(Action.STOP, lambda: self._run.stop(grace_seconds=grace_seconds))
+
+    async def restart(self, grace_seconds: float) -> bool:
+        """The worker's end, and the next one's start. Whether it was accepted."""
+        self.kill_at = asyncio.get_running_loop().time() + grace_seconds
+        return await self._ask(Action.RESTART, lambda: self._run.restart(grace_seconds=grace_seconds))
+
+    async def write(self, text: str) -> bool:
+        """`text` for the worker's input, after what was sent before. Whether its pipe has taken it."""
+        async with self._writing:
+            return await self._ask(Action.INPUT, lambda: self._run.send(text.encode("utf-8", "replace")))
+
+    async def end_input(self) -> bool:
+        """The end of the worker's input. Whether it was accepted."""
+        async with self._writing:
+            return await self._ask(Action.INPUT, self._run.close_input)
+
+    async def _ask(self, action: Action, request: Callable[[], Awaitable[Receipt]]) -> bool:
+        asked = self.asked[action] = Asked(action, rfc3339())
+        try:
+            receipt = await request()
+        except HoplineError as error:
+            done = replace(asked, error=str(error))
+        else:
+            at = receipt.at or rfc3339()
+            done = replace(asked, accepted_at=at, delivered_at=at if receipt.status == "delivered" else None)
+        if self.asked.get(action) is asked:
+            self.asked[action] = done
+        return done.error is None
