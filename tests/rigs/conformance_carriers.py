@@ -284,10 +284,13 @@ class Carriers:
         stack: everything that is opened is closed with it.
         pieces: how messages are cut.
         seed: of what is cut at random.
+        window: what the system receives ahead of a WebSocket client; None for what it likes.
     """
 
-    def __init__(self, run: ScenarioRun, stack: AsyncExitStack, pieces: Pieces, seed: int = 1) -> None:
-        self._run, self._stack, self._pieces = run, stack, pieces
+    def __init__(
+        self, run: ScenarioRun, stack: AsyncExitStack, pieces: Pieces, seed: int = 1, window: int | None = None
+    ) -> None:
+        self._run, self._stack, self._pieces, self._window = run, stack, pieces, window
         self._rng = random.Random(seed)
         self._gateway: Gateway | None = None
 
@@ -315,9 +318,15 @@ class Carriers:
         if self._gateway is None:
             self._gateway = await self._open_gateway(dialer)
         port = self._gateway.port
+        connected = socket.socket()
+        if self._window is not None:
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._window)
+        connected.connect(("127.0.0.1", port))
+        connected.setblocking(False)
         return await connect(
             f"ws://127.0.0.1:{port}/ws?token=t0ken",
             origin=Origin(f"http://127.0.0.1:{port}"),
+            sock=connected,
             compression=None,
             proxy=None,
             max_size=None,
