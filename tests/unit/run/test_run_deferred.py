@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hopline.client.checkpoints import CheckpointAssembler, Fault
 from hopline.client.items import Executions
+from hopline.journal.port import NOTHING, Slice
 from hopline.run import batching
 from hopline.run.cursor import Frames, StreamCursor
 from hopline.run.scratch import ScratchStore
@@ -23,6 +24,7 @@ from hopline.wire.client.checkpoint import (
 )
 from hopline.wire.client.events import EventEncoder
 from hopline.wire.client.streams import ActiveExecutionsChunk, EventBatch, decode_server_line
+from hopline.wire.client.turns import InvocationStarted
 
 encoder = EventEncoder("r")
 
@@ -223,3 +225,46 @@ def test_however_large_the_list_and_the_events_are_the_client_gets_both(size: in
     room = batching.BatchEnvelope("s" * 32, 0, ExecutionList(text)).max_events_bytes
     stored = [len(line) + 1 for line, _ in store.entries()]
     assert is_deferred(frames[0]) is (room < 1 or any(one > room for one in stored))
+
+
+def legacy(store: ScratchStore, prompt: str) -> None:
+    data = InvocationStarted(system_prompt="", user_prompt=prompt)
+    line = encoder.line(store.next_sequence, "t", "invocation_started", data=data, invocation_id="i")
+    store.append(line, kind="invocation_started")
+
+
+def test_legacy_events_are_translated_where_nothing_else_tells_of_them_and_left_out_where_it_does() -> None:
+    store = ScratchStore("r")
+    legacy(store, "u")
+    (frame,) = frames_of(StreamCursor(store, 1, after=0))
+    assert [event["type"] for event in json.loads(frame)["events"]] == ["agent_execution_started"]
+    cursor = StreamCursor(store, 1, after=0, fold=Fold())
+    (frame,) = frames_of(cursor)
+    assert json.loads(frame)["events"] == [] and json.loads(frame)["through_sequence"] == 1
+    assert cursor.sent == 1
+
+
+def test_translated_events_are_longer_and_still_fit_their_frame() -> None:
+    store = ScratchStore("r")
+    room = batching.BatchEnvelope(store.store_id, 0).max_events_bytes
+    legacy(store, "")
+    overhead, store = store.size_bytes, ScratchStore("r")
+    for _ in range(6):
+        legacy(store, "u" * (room // 6 - overhead))
+    assert store.size_bytes <= room
+    frames = frames_of(StreamCursor(store, 6, after=0))
+    assert len(frames) == 2
+    assert read(frames)[0] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_batch_with_damage_in_it_is_looked_through_to_the_damage() -> None:
+    class Damaged(ScratchStore):
+        def read(self, after: int, *, before: int | None = None, max_bytes: int = 1 << 20) -> Slice:
+            return NOTHING if after >= 1 else super().read(after, before=2, max_bytes=max_bytes)
+
+    store = Damaged("r")
+    for number in (1, 2):
+        store.append(encoder.line(number, "t", "output"), kind="output")
+    cursor = StreamCursor(store, 2, after=0, fold=Fold(listing(100_000)))
+    frames = [frame for _ in range(2) if (frame := cursor.next_frame()) is not None]
+    assert not is_deferred(frames[0]) and cursor.sent == 2

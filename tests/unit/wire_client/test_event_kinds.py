@@ -192,3 +192,9 @@ def test_a_lone_surrogate_becomes_the_replacement_character_anywhere() -> None:
     line = encoder.line(1, NOW, "tool_call", data=ToolCall(tool="\ud800", args={"\ud800": ["\udfff"], "n": 1}))
     found = payload_of(decode_event(line))
     assert found == ToolCall(tool="\ufffd", args={"\ufffd": ["\ufffd"], "n": 1})
+
+
+def test_what_is_absent_stays_absent_when_an_event_is_cut() -> None:
+    output = PAYLOADS["subprocess_output"](process_id="worker-1", stream="stdout", content="x" * 2_000_000)
+    event = decode_event(encoder.line(1, NOW, "subprocess_output", data=output))
+    assert event.truncated is True and "raw" not in json.loads(bytes(event.data))
