@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const { age, clock, exactAge, outcome, shown, size, stateOf, toneOf } = await import("../../../src/hopline/web/state/words.js");
+const { age, ago, clock, exactAge, outcome, shown, size, stateOf, toneOf, toneOfRow } = await import("../../../src/hopline/web/state/words.js");
 
 const ROW = {
   id: "0123456789ab",
@@ -30,6 +30,10 @@ test("sizes have at most three digits", () => {
 test("ages are short, and exact below an hour where it matters", () => {
   assert.deepEqual([-5, 0, 59_999, 60_000, 3.6e6, 1.1e7, 9e7].map(age), ["0s", "0s", "59s", "1m", "1h 00m", "3h 03m", "1d 1h"]);
   assert.deepEqual([5000, 724_000, 3.7e6].map(exactAge), ["5s", "12m 04s", "1h 01m"]);
+});
+
+test("how long ago has one unit", () => {
+  assert.deepEqual([5000, 65_000, 3.7e6, 1e8, 2e8].map(ago), ["5s ago", "1m ago", "1h ago", "27h ago", "2d ago"]);
 });
 
 test("a time that cannot be read is not shown", () => assert.equal(clock("never"), ""));
@@ -62,4 +66,6 @@ test("the listing says what became of a run in a sentence", () => {
   assert.equal(stateOf({ ...over, status: "failed", exit_code: 2, aftermath: gone }), "failed: exit 2, descendants gone");
   const left = { reason: null, descendants: "remaining", survivors: 1 };
   assert.equal(stateOf({ ...over, status: "completed", exit_code: 0, aftermath: left }), "completed, 1 process left behind");
+  assert.equal(toneOfRow({ ...over, status: "completed", aftermath: left }), "wrong");
+  assert.equal(toneOfRow({ ...over, status: "completed", aftermath: gone }), "done");
 });

@@ -1,6 +1,6 @@
 /** In which order runs are listed, and which of them need a look. Pure. */
 
-import { toneOf } from "./words.js";
+import { toneOfRow } from "./words.js";
 
 /** @import { Row } from "../wire/types.js" */
 
@@ -23,8 +23,7 @@ export function endedAt(row) {
 
 /** @param {Row} row @param {number} now @param {(id: string) => boolean} seen */
 export function isWrong(row, now, seen) {
-  const wrong = toneOf(row.status) === "wrong" || row.aftermath?.descendants === "remaining";
-  return wrong && now - endedAt(row) < FRESH_MILLIS && !seen(row.id);
+  return toneOfRow(row) === "wrong" && now - endedAt(row) < FRESH_MILLIS && !seen(row.id);
 }
 
 /** @param {Row} row @param {number} now @param {(id: string) => boolean} seen @returns {number} 0 comes first */

@@ -29,6 +29,13 @@ export function age(millis) {
   return `${Math.floor(hours / 24)}d ${hours % 24}h`;
 }
 
+/** @param {number} millis @returns {string} one unit: 8s ago, 12m ago, 16h ago, 5d ago */
+export function ago(millis) {
+  const hours = Math.floor(millis / 3_600_000);
+  if (hours < 1) return `${age(millis)} ago`;
+  return hours < 48 ? `${hours}h ago` : `${Math.floor(hours / 24)}d ago`;
+}
+
 /** @param {number} millis @returns {string} with seconds: 12m 04s */
 export function exactAge(millis) {
   const seconds = Math.max(0, Math.floor(millis / 1000));
@@ -104,6 +111,12 @@ const TONES = {
 /** @param {string} status @param {boolean} [waiting] @returns {Tone} */
 export function toneOf(status, waiting = false) {
   return waiting ? "waiting" : (TONES[status] ?? "running");
+}
+
+/** @param {Row} row @returns {Tone} processes that it left behind make any ending wrong */
+export function toneOfRow(row) {
+  const left = !row.live && row.aftermath?.descendants === "remaining";
+  return left ? "wrong" : toneOf(row.status, row.waiting !== null);
 }
 
 /** @param {{ status: string, exit_code: number | null, signal: number | null }} run @returns {string} */

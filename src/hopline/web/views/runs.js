@@ -7,7 +7,7 @@ import { announce } from "../shell/announce.js";
 import { copyable } from "../shell/copy.js";
 import { nextTheme, wasSeen } from "../shell/settings.js";
 import { endedAt, inPlace, isWrong, matches, ordered, tally } from "../state/order.js";
-import { absolute, age, count, shown, size, stateOf, toneOf } from "../state/words.js";
+import { absolute, age, ago, count, shown, size, stateOf, toneOfRow } from "../state/words.js";
 import { icon, mark, sparkline } from "./marks.js";
 
 /** @import { Listing } from "../wire/listing.js" */
@@ -193,11 +193,11 @@ function summary(rows, now) {
 
 /** @param {Row} row @param {number} now */
 function entry(row, now) {
-  const tone = toneOf(row.status, row.waiting !== null);
+  const tone = toneOfRow(row);
   const started = Date.parse(row.started_at);
   const over = !row.live;
   const ended = endedAt(row);
-  const when = over ? `${age(now - ended)} ago` : age(now - started);
+  const when = over ? ago(now - ended) : age(now - started);
   const title = over
     ? `started ${absolute(row.started_at)}, ended ${absolute(row.ended_at ?? row.started_at)}, ran ${age(ended - started)}`
     : `started ${absolute(row.started_at)}`;
