@@ -28,6 +28,7 @@ COMMANDS = {
     "bridge": ("hopline.cli.bridge_command:bridge", "Copy a run's wire over stdin and stdout; for ssh."),
     "doctor": ("hopline.cli.doctor:doctor", "Look for orphans, stale sockets and broken journals."),
     "prune": ("hopline.cli.prune:prune", "Remove runs that ended long ago."),
+    "schema": ("hopline.cli.schema:schema", "Print the client wire as JSON Schema."),
 }
 """Every command: where it lives, and its line in the help."""
 
