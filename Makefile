@@ -38,7 +38,7 @@ node_modules/.stamp: package.json package-lock.json
 	@touch $@
 
 bench: setup                     ## the figures of docs/performance.md, each beside its reference
-	@scripts/system-packages.sh
+	@scripts/system-packages.sh bench
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 soak: setup                      ## what takes longer than CI may

@@ -1,6 +1,19 @@
 """Every benchmark, in the order in which they run and are shown."""
 
-from benchmarks import attach, durable, interrupts, latency, memory, path, relay, replay, startup
+from benchmarks import (
+    attach,
+    durable,
+    fanout,
+    interrupts,
+    latency,
+    memory,
+    page,
+    path,
+    relay,
+    replay,
+    startup,
+    watchers,
+)
 from benchmarks.harness import Benchmark
 
 BENCHMARKS: list[Benchmark] = [
@@ -13,4 +26,7 @@ BENCHMARKS: list[Benchmark] = [
     *attach.BENCHMARKS,
     *startup.BENCHMARKS,
     *memory.BENCHMARKS,
+    *fanout.BENCHMARKS,
+    *watchers.BENCHMARKS,
+    *page.BENCHMARKS,
 ]

@@ -1,9 +1,13 @@
 #!/bin/sh
 # The programs that tests and benchmarks run for real. Installs them when root on a Debian machine, else names them.
+# With `bench`, those that only the benchmarks compare with, too; without one, its rows say that it is missing.
 set -eu
 missing=
 PATH=$PATH:/usr/sbin:/sbin
-for pair in chromium:chromium bwrap:bubblewrap tmux:tmux script:bsdutils mount:mount unshare:util-linux sshd:openssh-server ssh:openssh-client; do
+references=
+[ "${1:-}" != bench ] || references='nats-server:nats-server redis-server:redis-server'
+# shellcheck disable=SC2086  # a list of pairs
+for pair in $references chromium:chromium bwrap:bubblewrap tmux:tmux script:bsdutils mount:mount unshare:util-linux sshd:openssh-server ssh:openssh-client; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
 done
 [ -z "$missing" ] && exit 0
