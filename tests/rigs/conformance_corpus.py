@@ -74,6 +74,8 @@ class Setup(Strict):
     store_id: str = ""
     without: list[str] = []
     """Fields of subscribe that this server does not know."""
+    scratch: bool = False
+    """The run's state folder has not answered: its events are in memory."""
     replay_fails: bool = False
     read_only: bool = False
     worker: bool = False
@@ -114,7 +116,7 @@ class Step(Strict):
     checkpoint: int | None = None
     quiet: bool = False
     # run
-    do: Literal["", "publish", "burst", "swap_store", "record", "subscribers", "hold_input"] = ""
+    do: Literal["", "publish", "burst", "attach_store", "record", "subscribers", "hold_input"] = ""
     outputs: int = 0
     output_bytes: int = 1
     bursts: int = 1

@@ -258,8 +258,8 @@ class Player:
                 await run.publish(step.outputs, step.output_bytes)
             case "burst":
                 await run.burst(step.outputs, step.output_bytes, step.bursts)
-            case "swap_store":
-                await run.swap(step.value, step.outputs)
+            case "attach_store":
+                await run.attach(step.value or "", step.outputs)
             case "record":
                 kind = step.value["kind"]
                 run.record(kind, corpus().payloads[kind][0], execution_id=step.value["execution_id"])

@@ -6,6 +6,7 @@ server that does not know a field.
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -28,11 +29,12 @@ from hopline.run.fold import FOLDED
 from hopline.run.generation import Generation, Handle
 from hopline.run.recorder import Recorder
 from hopline.run.status import Move
+from hopline.run.store import RunStore
 from hopline.run.subscriptions import Subscriptions
 from hopline.serve.memory import MemoryListener
 from hopline.serve.unix import UnixListener, bind
 from hopline.wire.client import requests, session
-from hopline.wire.client.events import RunEvent, sequence_of
+from hopline.wire.client.events import EventEncoder, RunEvent, sequence_of
 from hopline.wire.worker.messages import WorkerExited
 
 RUN_ID = "0123456789ab"
@@ -40,35 +42,35 @@ STAMP = "2026-01-01T00:00:00Z"
 
 
 class ScenarioStore:
-    """A journal that does as a scenario says; what it does not say is the journal's own."""
+    """A run's store that does as a scenario says; what it does not say is the store's own."""
 
-    def __init__(self, journal: Journal) -> None:
-        self.journal = journal
+    def __init__(self, store: Journal | RunStore) -> None:
+        self.store = store
         self.name = ""
         self.failing = False
         self._held_at: int | None = None
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.journal, name)
+        return getattr(self.store, name)
 
     @property
     def store_id(self) -> str:
-        return self.name or self.journal.store_id
+        return self.name or self.store.store_id
 
     @property
     def committed_sequence(self) -> int:
-        return self.journal.committed_sequence if self._held_at is None else self._held_at
+        return self.store.committed_sequence if self._held_at is None else self._held_at
 
     def read(self, after: int, *, before: int | None = None, max_bytes: int = 1 << 20) -> Slice:
         if self.failing:
             raise Corrupt("segment 1 cannot be read")
         end = self.committed_sequence + 1
-        return self.journal.read(after, before=min(before or end, end), max_bytes=max_bytes)
+        return self.store.read(after, before=min(before or end, end), max_bytes=max_bytes)
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """What is committed meanwhile is seen at once at the end."""
-        self._held_at = self.journal.committed_sequence
+        self._held_at = self.store.committed_sequence
         try:
             yield
         finally:
@@ -116,17 +118,20 @@ class ScenarioRun:
         self._setup = setup
         self._following: asyncio.Future[None] | None = None
         self.commits = Commits(lambda: self.store.committed_sequence)
-        self.journal = Journal.create(
-            folder / "journal", RUN_ID, JournalOptions(reserve_bytes=0), on_commit=self.commits.notify
-        )
-        self.store = ScenarioStore(self.journal)
+        kept = RunStore(RUN_ID, self.commits.notify) if setup.scratch else self._new_journal("journal")
+        self.store = ScenarioStore(kept)
         self.store.name = setup.store_id
-        self.recorder = Recorder(self.journal, _record(self.path, folder))
+        self.recorder = Recorder(kept, _record(self.path, folder))
         self.controller = Controller(self.recorder, self._launch, 5.0)
         self.subscriptions = Subscriptions(self.store, RUN_ID, self.recorder.fold)
         self.commits.listen(self.subscriptions.wake)
         controls = None if setup.read_only else self.controller
         self.answers = Answers(self.store, self.recorder.fold, self.commits, controls)
+
+    @property
+    def journal(self) -> Any:
+        """Where events are recorded at present."""
+        return self.recorder.journal
 
     async def begin(self) -> None:
         """The preamble of every run, and what the setup asks for."""
@@ -169,15 +174,13 @@ class ScenarioRun:
     def stored(self, sequence: int) -> bytes:
         """The journal's line of an event."""
         if sequence not in self._lines:
-            for line in self.journal.read(sequence - 1, max_bytes=1 << 22).data.splitlines():
+            for line in self.store.store.read(sequence - 1, max_bytes=1 << 22).data.splitlines():
                 self._lines[sequence_of(line)] = line
         return self._lines[sequence]
 
     async def committed(self) -> None:
         """Wait until everything recorded is in the journal."""
-        async with asyncio.timeout(10):
-            while self.journal.committed_sequence < self.journal.last_sequence:  # noqa: ASYNC110  # a thread commits
-                await asyncio.sleep(0.001)
+        await _committed(self.journal)
 
     async def publish(self, outputs: int, size: int) -> None:
         """One event after another, each seen before the next."""
@@ -196,22 +199,20 @@ class ScenarioRun:
             self.commits.notify()
             await asyncio.sleep(0.004 if bursts > 1 else 0)
 
-    async def swap(self, name: str, outputs: int) -> None:
-        """Attach another store, with a preamble and so many outputs of its own."""
-        before = self.journal
-        self.journal = Journal.create(
-            self.path.parent / name, RUN_ID, JournalOptions(reserve_bytes=0), on_commit=self.commits.notify
-        )
-        for line in before.read(0, before=3).data.splitlines():
-            self.journal.append(line, kind="run_status_changed" if b"run_status_changed" in line else "server_started")
-        self.recorder.journal = self.journal
+    async def attach(self, name: str, outputs: int) -> None:
+        """The state folder answers: it is empty and nothing changes, or it holds outputs of another store."""
+        kept = self.store.store
+        assert isinstance(kept, RunStore)
+        journal = self._new_journal("durable", "" if outputs else kept.store_id)
         for _ in range(outputs):
-            self.output()
-        await self.committed()
+            sequence = journal.next_sequence
+            journal.append(EventEncoder(RUN_ID).line(sequence, STAMP, "output", text="before"), kind="output")
+        await _committed(journal)
         self._lines.clear()
-        self.store.journal, self.store.name = self.journal, name
-        before.close()
-        self.commits.notify()
+        self.recorder.attach(kept, journal)
+        self.store.name = name or self.store.name
+        while journal.committed_sequence < journal.last_sequence:
+            time.sleep(0.001)  # noqa: ASYNC251  # nobody is to see the half of it, which would be right but not one answer
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[None]:
@@ -228,7 +229,14 @@ class ScenarioRun:
                     listener.stop()
                     listener.hang_up()
                 await self._end()
-        self.journal.close()
+        if isinstance(self.journal, Journal):
+            self.journal.close()
+
+    def _new_journal(self, name: str, store_id: str = "") -> Journal:
+        options = JournalOptions(reserve_bytes=0)
+        return Journal.create(
+            self.path.parent / name, RUN_ID, options, on_commit=self.commits.notify, store_id=store_id
+        )
 
     async def _serve(self, channel: Channel) -> None:
         await serve(channel, self.answers, self.subscriptions)
@@ -243,6 +251,12 @@ class ScenarioRun:
         self.workers.append(ScriptedWorker(generation))
         generation.worker_started(100, "direct")
         return self.workers[-1]
+
+
+async def _committed(journal: Any) -> None:
+    async with asyncio.timeout(10):
+        while journal.committed_sequence < journal.last_sequence:  # noqa: ASYNC110  # a thread commits
+            await asyncio.sleep(0.001)
 
 
 def every_form() -> list[tuple[str, Any]]:
