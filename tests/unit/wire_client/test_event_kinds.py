@@ -11,6 +11,7 @@ from hopline.wire.client.events import (
     EventEncoder,
     EventRefused,
     decode_event,
+    decode_events,
     payload_of,
 )
 from hopline.wire.client.kinds import PAYLOADS, AnyKind, decode_payload
@@ -192,6 +193,29 @@ def test_a_lone_surrogate_becomes_the_replacement_character_anywhere() -> None:
     line = encoder.line(1, NOW, "tool_call", data=ToolCall(tool="\ud800", args={"\ud800": ["\udfff"], "n": 1}))
     found = payload_of(decode_event(line))
     assert found == ToolCall(tool="\ufffd", args={"\ufffd": ["\ufffd"], "n": 1})
+
+
+def nested(depth: int) -> bytes:
+    args = b'{"a":' * depth + b"1" + b"}" * depth
+    return b'{"protocol_version":1,"sequence":1,"timestamp":"t","type":"tool_call","data":{"kind":"tool_call",' + (
+        b'"tool":"t","args":%b}}' % args
+    )
+
+
+def test_an_event_nested_too_deep_is_refused_as_any_other_that_cannot_be_read() -> None:
+    for read in (decode_event, lambda line: decode_events(b"[%b]" % line)):
+        with pytest.raises(ValueError, match="recursion"):
+            read(nested(100_000))
+
+
+def test_what_is_nested_deep_is_emptied_where_something_must_be_cut() -> None:
+    payload = payload_of(decode_event(nested(400)))
+    assert isinstance(payload, ToolCall)
+    args = payload.args | {"text": "x" * 2_000_000}
+    event = decode_event(encoder.line(1, NOW, "tool_call", data=ToolCall(tool="t", args=args)))
+    assert event.truncated is True
+    found = payload_of(event)
+    assert isinstance(found, ToolCall) and len(found.args["text"]) > 900_000
 
 
 def test_what_is_absent_stays_absent_when_an_event_is_cut() -> None:

@@ -215,13 +215,19 @@ def _check(kind: str, data: Payload | None, fields: EnvelopeFields) -> None:
 
 
 def decode_event(line: bytes) -> RunEvent:
-    """One event. Raises msgspec.MsgspecError, which is a ValueError."""
-    return _event.decode(line)
+    """One event. Raises msgspec.MsgspecError, which is a ValueError; so too for one nested too deep to be read."""
+    try:
+        return _event.decode(line)
+    except RecursionError as error:
+        raise msgspec.DecodeError(str(error)) from error
 
 
 def decode_events(events: Raw | bytes) -> list[RunEvent]:
-    """The `events` section of a Response. Raises msgspec.MsgspecError."""
-    return _event_lists.decode(events)
+    """The `events` section of a Response. Raises as `decode_event` does."""
+    try:
+        return _event_lists.decode(events)
+    except RecursionError as error:
+        raise msgspec.DecodeError(str(error)) from error
 
 
 def payload_of(event: RunEvent) -> Payload | None:
@@ -230,7 +236,7 @@ def payload_of(event: RunEvent) -> Payload | None:
         return None
     try:
         return _payloads.decode(event.data)
-    except (msgspec.MsgspecError, ValueError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         pass
     from hopline.wire.client.kinds import decode_payload
 

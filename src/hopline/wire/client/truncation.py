@@ -11,33 +11,40 @@ from msgspec import UNSET, inspect
 
 from hopline.wire.client.texts import plain
 
+MAX_DEPTH = 100
+"""Collections nested deeper than this are emptied when something is cut."""
 
-def cut(value: Any, limit: int | None) -> Any:
+
+def cut(value: Any, limit: int | None, depth: int = 0) -> Any:
     """`value` as plain data, every text and collection cut to its first `limit` code points or entries; None cuts
     nothing and only replaces lone surrogates.
     """
+    if limit is not None and depth > MAX_DEPTH:
+        limit = 0
     match value:
         case str():
             return plain(value)[:limit]
         case list():
-            return [cut(entry, limit) for entry in value[:limit]]
+            return [cut(entry, limit, depth + 1) for entry in value[:limit]]
         case dict():
             entries = list(value.items())[:limit]
-            return {plain(name) if isinstance(name, str) else name: cut(entry, limit) for name, entry in entries}
+            return {
+                plain(name) if isinstance(name, str) else name: cut(entry, limit, depth + 1) for name, entry in entries
+            }
         case msgspec.Struct():
-            return _cut_struct(value, limit)
+            return _cut_struct(value, limit, depth + 1)
         case _:
             return msgspec.to_builtins(value)
 
 
-def _cut_struct(value: msgspec.Struct, limit: int | None) -> dict[str, Any]:
+def _cut_struct(value: msgspec.Struct, limit: int | None, depth: int) -> dict[str, Any]:
     config = value.__struct_config__
     found: dict[str, Any] = {} if config.tag is None else {str(config.tag_field): config.tag}
     words = _words(type(value))
     for name in value.__struct_fields__:
         entry = getattr(value, name)
         if entry is not UNSET:
-            found[name] = entry if name in words else cut(entry, limit)
+            found[name] = entry if name in words else cut(entry, limit, depth)
     return found
 
 
