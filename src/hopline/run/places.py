@@ -73,7 +73,23 @@ class RunPlaces:
         path = socket_path(self.run_id)
         for folder in (runtime_folder(), path.parent.parent, path.parent):
             private_folder(folder)
-        descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._lock_socket_folder(path.parent)
+        self.socket_path = path
+        bound = bind(path)
+        self._made_socket = True
+        return bound
+
+    def socket_stands(self) -> bool:
+        """Whether the socket is still where clients look for it."""
+        return self.socket_path is not None and self.socket_path.exists()
+
+    def _lock_socket_folder(self, folder: Path) -> None:
+        """Lock it, unless it is the folder that is locked already: after its removal there is a new one to lock."""
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        held = self._socket_lock
+        if held is not None and os.path.samestat(os.fstat(descriptor), os.fstat(held)):
+            os.close(descriptor)
+            return
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -81,11 +97,9 @@ class RunPlaces:
             raise Unavailable(
                 f"run {self.run_id} already has a server; attach to it: hopline attach {self.run_id}"
             ) from None
+        if held is not None:
+            os.close(held)
         self._socket_lock = descriptor
-        self.socket_path = path
-        bound = bind(path)
-        self._made_socket = True
-        return bound
 
     def release_socket(self) -> None:
         """Remove the socket and its folder; the lock is still held."""

@@ -94,3 +94,31 @@ def test_a_lock_can_be_taken_again_after_its_holder_has_left() -> None:
     run_folder(RUN).mkdir(parents=True)
     os.close(hold_lock(RUN))
     assert not is_live(RUN)
+
+
+def test_another_server_of_the_run_cannot_take_its_socket_away() -> None:
+    first, second = RunPlaces(RUN), RunPlaces(RUN)
+    first.bind().close()
+    with pytest.raises(Unavailable, match="already has a server"):
+        second.bind()
+    second.undo()
+    assert first.socket_path is not None and first.socket_path.exists()
+    first.undo()
+    second.bind().close()
+    second.undo()
+
+
+def test_a_socket_that_was_taken_away_is_bound_anew_with_or_without_its_folder() -> None:
+    places = RunPlaces(RUN)
+    places.bind().close()
+    path = places.socket_path
+    assert path is not None
+    path.unlink()
+    places.bind().close()
+    path.unlink()
+    path.parent.rmdir()
+    places.bind().close()
+    with pytest.raises(Unavailable, match="already has a server"):
+        RunPlaces(RUN).bind()
+    places.undo()
+    assert not path.parent.exists()
