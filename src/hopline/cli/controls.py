@@ -7,7 +7,7 @@ from hopline.client import Connection
 from hopline.client.connection import accepted, answer
 from hopline.client.peers import Peer
 from hopline.errors import HoplineError, RunGone
-from hopline.wire.client.requests import CommandInterrupt, CommandStop
+from hopline.wire.client.requests import CommandInterrupt, CommandResize, CommandStop
 
 
 class Controls:
@@ -20,6 +20,9 @@ class Controls:
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
         self._open: dict[int, tuple[Connection, str]] = {}
+        self._size: tuple[int, int] | None = None
+        """The last size asked for, while it waits for the answer to an earlier one."""
+        self._resizing = False
 
     def wait_on(self) -> list[int]:
         """Descriptors whose readability `receive` is called for."""
@@ -33,6 +36,18 @@ class Controls:
         """Ask for the run's end. Returns a sentence when it could not even be asked."""
         return self._send(CommandStop(), "stop")
 
+    def resize(self, columns: int, rows: int) -> str | None:
+        """Ask for a size of the worker's terminal, one at a time and the last one last.
+
+        Returns a sentence when it could not even be asked.
+        """
+        if self._resizing:
+            self._size = (columns, rows)
+            return None
+        trouble = self._send(CommandResize(columns=columns, rows=rows), "resize")
+        self._resizing = trouble is None
+        return trouble
+
     def receive(self, descriptor: int) -> str | None:
         """What there is to say about the command on `descriptor`; None while its answer is incomplete."""
         connection, action = self._open[descriptor]
@@ -44,7 +59,7 @@ class Controls:
             sentence = f"{action} not delivered: {error}"
         del self._open[descriptor]
         connection.close()
-        return sentence
+        return self._resized() if action == "resize" else sentence
 
     def close(self) -> None:
         """Hang up on all of them."""
@@ -52,7 +67,7 @@ class Controls:
             connection.close()
         self._open.clear()
 
-    def _send(self, request: CommandInterrupt | CommandStop, action: str) -> str | None:
+    def _send(self, request: CommandInterrupt | CommandResize | CommandStop, action: str) -> str | None:
         try:
             connection = self._peer.connect()
             connection.send(request)
@@ -60,6 +75,12 @@ class Controls:
             return f"{action} not sent: {error}"
         self._open[connection.fileno()] = (connection, action)
         return None
+
+    def _resized(self) -> str | None:
+        """A size was answered; what came of it is seen."""
+        self._resizing = False
+        size, self._size = self._size, None
+        return None if size is None else self.resize(*size)
 
     def _sentence(self, action: str, line: bytes | None, peer: str) -> str:
         if line is None:

@@ -15,14 +15,16 @@ PIECE_BYTES = 1 << 16
 
 
 class InputFeed:
-    """Reads `descriptor` to its end, then closes the worker's stdin.
+    """Reads `descriptor` to its end, then closes the worker's stdin if it is to.
 
     Args:
         connection: a fresh one to the run; owned from now on.
         descriptor: where the input comes from; stays the caller's.
+        closes: whether its end ends the worker's stdin.
     """
 
-    def __init__(self, connection: Connection, descriptor: int = 0) -> None:
+    def __init__(self, connection: Connection, descriptor: int = 0, *, closes: bool = True) -> None:
+        self._closes = closes
         self._connection = connection
         self._descriptor = descriptor
         self.terminal = os.isatty(descriptor)
@@ -62,6 +64,9 @@ class InputFeed:
             return
         except OSError:
             data = b""  # a terminal that went away has no more to say
+        if not data and not self._closes:
+            self.close()
+            return
         self._closing = not data
         self.forwarded_bytes += len(data)
         self._connection.send(_request(data))

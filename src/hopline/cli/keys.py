@@ -11,11 +11,12 @@ _KEYS = {
     signal.SIGQUIT: Key.QUIT,
     signal.SIGHUP: Key.HANGUP,
     signal.SIGTERM: Key.TERMINATE,
+    signal.SIGWINCH: Key.RESIZE,
 }
 
 
 class KeySource:
-    """Takes the four signals while it is open; those that were ignored at the start stay ignored (nohup)."""
+    """Takes these signals while it is open; those that were ignored at the start stay ignored (nohup)."""
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from hopline.cli.controls import Controls
 from hopline.cli.feed import InputFeed
 from hopline.cli.keys import KeySource
+from hopline.cli.raw_screen import RawScreen
+from hopline.cli.raw_seat import RawSeat, redraw
 from hopline.cli.screen import Screen
 from hopline.cli.sinks import SinkClosed
 from hopline.cli.statuses import FAILED, INTERRUPTED, PIPE_CLOSED, SIGNALLED
@@ -39,6 +41,7 @@ class Watch:
         as_json: events as JSON lines instead of output.
         starter: this view started the run, so that its standard input is the worker's.
         known: what is known of the run up to `after`.
+        raw: our terminal, to be the worker's; None for a view of its output.
     """
 
     after: int = 0
@@ -46,14 +49,18 @@ class Watch:
     as_json: bool = False
     starter: bool = False
     known: facts.RunFacts = field(default_factory=facts.RunFacts)
+    raw: RawSeat | None = None
 
 
 def watch(peer: Peer, how: Watch, keys: KeySource) -> int:
     """Show the run until it ends or the person leaves. Returns the command's exit status."""
     steering, controls = Steering(), Controls(peer)
-    screen = Screen(_status_line())
+    screen = Screen(_status_line()) if how.raw is None else RawScreen(how.raw.terminal, how.raw.modes)
     feed = None
     try:
+        if how.raw is not None and isinstance(screen, RawScreen):
+            screen.begin(how.raw.recent)
+            redraw(peer, how.raw)
         subscription = Subscription(peer.dial(), after=how.after, store_id=how.store_id)
         feed = _feed(peer, how)
         dead = not peer.look() and peer.record.status not in ENDED
@@ -69,18 +76,20 @@ def watch(peer: Peer, how: Watch, keys: KeySource) -> int:
             ),
             subscription,
             lambda cursor, store_id: resume(peer, cursor, store_id),
-            Seat(steering, keys, controls, feed),
+            Seat(steering, keys, controls, feed, None if how.raw is None else how.raw.terminal.size),
         )
         try:
             leaving = view.run()
+            screen.leave()
             if leaving is None and view.facts.ended is None:
                 screen.finish()
                 screen.say(interrupted(peer, view.cursor))
                 return 1
             if leaving is None:
                 return _ended(peer, view, screen, stopped_here=steering.stopping)
-            return _left(peer, leaving, screen)
+            return _left(peer, leaving, screen, "" if how.raw is None else " --raw")
         except Unavailable as error:
+            screen.leave()
             screen.say(_lost(peer, error))
             return FAILED
     except SinkClosed:
@@ -153,7 +162,7 @@ def survivors(run_id: str, known: facts.RunFacts) -> Sequence[str]:
     return ("\n".join([head, *facts.survivor_lines(run_id, found)]),)
 
 
-def _left(peer: Peer, leaving: Leaving, screen: Screen) -> int:
+def _left(peer: Peer, leaving: Leaving, screen: Screen, option: str) -> int:
     match leaving.act:
         case Act.VANISH:
             return SIGNALLED + signal.SIGHUP
@@ -161,7 +170,7 @@ def _left(peer: Peer, leaving: Leaving, screen: Screen) -> int:
             screen.say(f"left while the run is being stopped; see what became of it: {peer.command('show')}")
             return INTERRUPTED
         case _:
-            screen.say(f"detached; come back: {peer.command('attach')}")
+            screen.say(f"detached; come back: {peer.command('attach')}{option}")
             return SIGNALLED + signal.SIGTERM if leaving.act is Act.DISMISS else 0
 
 
@@ -174,7 +183,7 @@ def _feed(peer: Peer, how: Watch) -> InputFeed | None:
     if not how.starter and not os.isatty(0):
         return None
     try:
-        return InputFeed(peer.connect())
+        return InputFeed(peer.connect(), closes=how.raw is None)
     except HoplineError:
         return None
 

@@ -1,11 +1,13 @@
 """`hopline run`: start a run and show it live, or leave it to itself."""
 
+import os
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hopline.cli.places import on_terminal
 from hopline.ids import RunId, new_run_id
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ class Asked:
     when_journal_full: str | None
     reserve: str | None
     as_json: bool
+    pty: bool
     command: tuple[str, ...]
 
 
@@ -37,6 +40,7 @@ class Asked:
 @click.option("--cwd", metavar="DIR", help="Folder to run in. Default: the current one.")
 @click.option("--env", metavar="NAME=VALUE", multiple=True, help="Variable for the worker besides ours; repeatable.")
 @click.option("--detach", is_flag=True, help="Do not watch: print the run's record as one JSON line.")
+@click.option("--pty", is_flag=True, help="Give CMD a terminal of its own instead of pipes: for full-screen programs.")
 @click.option("--runner", type=click.Choice(RUNNERS), help="What encloses the worker and its descendants.")
 @click.option("--durability", type=click.Choice(("normal", "full")), help="What recorded events survive.")
 @click.option("--max-journal", metavar="SIZE", help="Bound on the run's journal, such as 2GiB.")
@@ -50,6 +54,8 @@ def run(**options: Any) -> int:
     Every byte it writes is kept, whoever watches. Ctrl-C interrupts it, a second Ctrl-C within two seconds stops the
     run, Ctrl-\\ leaves it running and says how to come back. Exits with the status of CMD, or 128 + the signal that
     ended it.
+
+    With --pty, on a terminal, every key goes to CMD as it is, Ctrl-C too; only Ctrl-\\ still leaves it running.
     """
     asked = Asked(**options)
     if asked.detach:
@@ -65,7 +71,14 @@ def run(**options: Any) -> int:
         from hopline.cli import live
         from hopline.client.peers import LocalPeer
 
-        return live.watch(LocalPeer(server.begin(spec)), live.Watch(as_json=asked.as_json, starter=True), keys)
+        raw = None
+        if asked.pty and not asked.as_json and on_terminal():
+            from hopline.cli.raw_seat import RawSeat
+            from hopline.cli.raw_terminal import RawTerminal
+
+            raw = RawSeat(RawTerminal())
+        peer = LocalPeer(server.begin(spec))
+        return live.watch(peer, live.Watch(as_json=asked.as_json, starter=True, raw=raw), keys)
 
 
 def prepare(asked: Asked) -> "tuple[ServerStart, RunSpec]":
@@ -89,6 +102,7 @@ def specification(asked: Asked, run_id: RunId) -> "RunSpec":
     from hopline.settings import load_settings, parse_size
 
     settings = load_settings()
+    columns, rows = _terminal_size()
     env = preflight.parse_env(asked.env)
     preflight.check_text([*asked.command, *env, *env.values(), asked.name or "", asked.cwd or ""])
     folder = preflight.checked_cwd(asked.cwd)
@@ -106,5 +120,15 @@ def specification(asked: Asked, run_id: RunId) -> "RunSpec":
         when_journal_full=asked.when_journal_full or settings.when_journal_full,
         stop_grace_seconds=settings.stop_grace_seconds,
         unix_write_deadline_seconds=settings.unix_write_deadline_seconds,
+        pty=asked.pty,
+        columns=columns,
+        rows=rows,
         attached=not asked.detach,
     )
+
+
+def _terminal_size() -> tuple[int, int]:
+    """The size of the terminal we are shown on, or the usual."""
+    from hopline.cli.raw_terminal import terminal_size
+
+    return terminal_size(next((fd for fd in (1, 0, 2) if os.isatty(fd)), -1))

@@ -65,6 +65,9 @@ class Screen:
         self._out.drain(seconds)
         self._err.drain(seconds)
 
+    def leave(self) -> None:
+        """Give the terminal back, if it was taken over. Raises SinkClosed."""
+
     def close(self) -> None:
         """Give the descriptors back."""
         self._out.close()

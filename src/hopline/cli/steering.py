@@ -21,6 +21,8 @@ class Key(Enum):
     """The terminal went away, SIGHUP."""
     TERMINATE = auto()
     """SIGTERM."""
+    RESIZE = auto()
+    """The terminal has another size, SIGWINCH."""
 
 
 class Act(Enum):
@@ -38,6 +40,8 @@ class Act(Enum):
     """Leave although a stop is under way; it goes on without us."""
     VANISH = auto()
     """Leave without a word: nobody is there to read it."""
+    RESIZE = auto()
+    """Tell the worker's terminal the size of ours, if it is shown raw."""
 
 
 class Steering:
@@ -53,6 +57,8 @@ class Steering:
         match key:
             case Key.HANGUP:
                 return Act.VANISH
+            case Key.RESIZE:
+                return Act.RESIZE
             case Key.QUIT:
                 return Act.DETACH
             case Key.TERMINATE:

@@ -63,12 +63,14 @@ class Seat:
         keys: the signals.
         controls: takes interrupts and stops.
         feed: standard input; None when it is not forwarded.
+        size: of our terminal, (columns, rows), when the worker's is to have it too.
     """
 
     steering: Steering
     keys: KeySource
     controls: Controls
     feed: InputFeed | None
+    size: Callable[[], tuple[int, int]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +162,13 @@ class View:
                 self._screen.say(sentence)
         for key in seat.keys.take() if seat.keys.fileno() in ready else []:
             trouble = None
+            act = seat.steering.receive(key, time.monotonic())
+            if act is Act.RESIZE:
+                if seat.size is not None and (trouble := seat.controls.resize(*seat.size())) is not None:
+                    self._screen.say(trouble)
+                continue
             self._screen.echoed()
-            match act := seat.steering.receive(key, time.monotonic()):
+            match act:
                 case Act.INTERRUPT:
                     trouble = seat.controls.interrupt()
                 case Act.STOP:

@@ -22,7 +22,7 @@ class Bearings:
     Args:
         sequence: the last event then; a subscription after it continues from here.
         store_id: the store that counts it.
-        events: the spine and the newest event, oldest first.
+        events: the spine and the newest events, oldest first.
     """
 
     sequence: int
@@ -30,9 +30,14 @@ class Bearings:
     events: list[Output | RunEvent]
 
 
-def bearings(connection: Connection) -> Bearings:
-    """Where the run stands; takes `connection` over and closes it. Costs the same for a long run as for a short one."""
-    subscription = Subscription(connection, tail=1)
+def bearings(connection: Connection, tail: int = 1) -> Bearings:
+    """Where the run stands; takes `connection` over and closes it. Costs the same for a long run as for a short one.
+
+    Args:
+        connection: a fresh one.
+        tail: how many of the newest events to read.
+    """
+    subscription = Subscription(connection, tail=tail)
     events: list[Output | RunEvent] = []
     try:
         while (frame := subscription.next_frame(ANSWER_SECONDS)) is not None:
