@@ -725,7 +725,7 @@ export interface RateLimitUpdate {
   kind: "rate_limit_update";
   provider: string | null;
   window: string | null;
-  limit: number | null;
+  limit: string | number | null;
   used_fraction: number | null;
   resets_at: number | null;
   window_minutes: number | null;

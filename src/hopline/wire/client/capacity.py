@@ -19,7 +19,8 @@ class RateLimitUpdate(Payload, frozen=True, kw_only=True, tag="rate_limit_update
 
     provider: str | None = None
     window: str | None = None
-    limit: float | None = None
+    limit: str | float | None = None
+    """Its name or its size, as the provider tells it."""
     used_fraction: float | None = None
     resets_at: Epoch | None = None
     window_minutes: float | None = None
