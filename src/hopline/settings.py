@@ -16,6 +16,10 @@ from hopline.errors import ConnectDenied, Unavailable, UsageError
 MAX_SOCKET_PATH_BYTES = 107
 """Linux's bound on a Unix socket path (frontend reference 8.3)."""
 
+MIN_JOURNAL_BYTES = 1_000_000
+"""The smallest bound on a journal: that of one event. Under a smaller one, the events that tell what was dropped would
+themselves push out others, without end."""
+
 _UNITS = {
     "": 1,
     "k": 10**3,
@@ -70,6 +74,15 @@ def parse_size(text: str | int) -> int:
     return int(float(found[1]) * _UNITS[found[2] or ""])
 
 
+def check_journal_bound(size: int) -> None:
+    """Raise UsageError when `size`, a `max_journal` in bytes, is neither 0 (none) nor at least the smallest bound."""
+    if size and size < MIN_JOURNAL_BYTES:
+        raise UsageError(
+            f"a journal bound of {size} bytes is too small: one event may have {MIN_JOURNAL_BYTES}. "
+            "Give --max-journal (or max_journal) 1MB or more, or 0 for none."
+        )
+
+
 def parse_settings(table: dict[str, Any], source: str) -> Settings:
     """Settings from a parsed TOML table. Raises UsageError that names the key, its source and the nearest known key."""
     known = {field.name: field for field in fields(Settings)}
@@ -83,6 +96,8 @@ def parse_settings(table: dict[str, Any], source: str) -> Settings:
             raise UsageError(f"{key} = {value!r} in {source}; it must be one of {', '.join(_CHOICES[key])}.")
         if key in ("journal_reserve", "max_journal"):
             value = parse_size(value)
+        if key == "max_journal":
+            check_journal_bound(value)
         if key in _SECONDS and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
             raise UsageError(f"{key} = {value!r} in {source}; it must be a number of seconds, 0 or more.")
         values[key] = value

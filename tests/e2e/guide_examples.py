@@ -34,7 +34,7 @@ $ hopline logs lines --json | tail -n 1 | grep -o '"type":"[a-z_]*"'
     "input": """\
 $ hopline run --detach --name ask -- sh -c 'read -r answer; echo "you said $answer"' > record.json
 $ hopline send ask yes
-accepted: 4 bytes are in the worker's input
+delivered: 4 bytes are in the worker's input
 $ hopline logs ask --follow
 you said yes
 """,

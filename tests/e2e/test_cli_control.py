@@ -16,7 +16,7 @@ FLOOD = 'trap "" INT; echo up; yes'
 
 def test_text_is_sent_as_a_line_unless_told_otherwise_and_eof_ends_the_input() -> None:
     detached("--name", "echo", "--", "sh", "-c", ECHO)
-    assert hopline("send", "echo", "one").stdout.startswith(b"accepted: 4 bytes")
+    assert hopline("send", "echo", "one").stdout.startswith(b"delivered: 4 bytes")
     hopline("send", "echo", "tw", "--no-newline")
     hopline("send", "echo", "o", "--eof")
     wait_until_over("echo")

@@ -134,7 +134,7 @@ def test_every_way_leads_to_the_same_events(
         async with hopline.client.open(targets[3]) as run:
             assert run.record is not None
             assert run.record.name == "four-ways"
-            assert (await run.send("x\n")).status == "accepted"
+            assert (await run.send("x\n")).status == "delivered"
         return await asyncio.gather(*watching)
 
     found = asyncio.run(watch_all())

@@ -85,9 +85,9 @@ class ScriptedWorker(FakeWorker):
         self.room = asyncio.Event()
         self.room.set()
 
-    async def send_input(self, data: bytes) -> None:
+    async def send_input(self, data: bytes) -> bool:
         await self.room.wait()
-        await super().send_input(data)
+        return await super().send_input(data)
 
     async def close_input(self) -> None:
         await self.room.wait()

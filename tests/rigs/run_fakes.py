@@ -34,10 +34,11 @@ class FakeWorker:
     def release_output(self) -> None:
         self.calls.append(("release", None))
 
-    async def send_input(self, data: bytes) -> None:
+    async def send_input(self, data: bytes) -> bool:
         if ("close", None) in self.calls:
             raise Refused("the input is closed", code="input_closed")
         self.calls.append(("input", data))
+        return False
 
     async def close_input(self) -> None:
         self.calls.append(("close", None))

@@ -10,6 +10,8 @@ from hopline.cli.places import peer, run_argument, ssh_option
 if TYPE_CHECKING:
     from typing import IO
 
+    from hopline.wire.client.responses import Response
+
 PIECE_BYTES = 1 << 16
 
 
@@ -23,7 +25,8 @@ PIECE_BYTES = 1 << 16
 def send(run: str, host: str | None, text: str | None, file: str | None, eof: bool, no_newline: bool) -> int:
     """Write TEXT and a newline, or a file, to the standard input of RUN's worker.
 
-    Returns once the worker's pipe has taken it; whether the worker has read it is not known.
+    `delivered` means that all of it is in the worker's input, `accepted` that some of it still waits for the worker to
+    make room. Whether the worker has read it is not known.
     """
     if text is not None and file is not None:
         raise click.UsageError("TEXT and --file exclude one another")
@@ -34,29 +37,39 @@ def send(run: str, host: str | None, text: str | None, file: str | None, eof: bo
     there = peer(run, host)
     from hopline.wire.client.requests import CommandInput
 
-    sent = 0
+    sent, answers = 0, list["Response"]()
     with there.dial_live("send to") as connection:
         if text is not None:
             data = text.encode("utf-8", "surrogateescape") + (b"" if no_newline else b"\n")
             for start in range(0, len(data), PIECE_BYTES):
-                connection.ask(CommandInput(bytes_base64=data[start : start + PIECE_BYTES]), _FOREVER)
+                answers.append(connection.ask(CommandInput(bytes_base64=data[start : start + PIECE_BYTES]), _FOREVER))
             sent = len(data)
         elif file is not None:
             with _opened(file) as source:
                 while data := source.read(PIECE_BYTES):
-                    connection.ask(CommandInput(bytes_base64=data), _FOREVER)
+                    answers = [connection.ask(CommandInput(bytes_base64=data), _FOREVER)]
                     sent += len(data)
         if eof:
             connection.ask(CommandInput(close=True), _FOREVER)
-    ended = " and ended its input" if eof else ""
-    sys.stdout.write(f"accepted: {sent} bytes are in the worker's input{ended}\n")
+    sys.stdout.write(_sent(sent, answers, ended=eof) + "\n")
     return 0
+
+
+def _sent(size: int, answers: "list[Response]", *, ended: bool) -> str:
+    """What is proven of `size` bytes sent, by the last answer: later bytes are never delivered before earlier ones."""
+    if not size:
+        return "accepted: the worker's input ends" if ended else "accepted: nothing was sent"
+    after = ", which ends after them" if ended else ""
+    last = answers[-1].ack
+    if last is not None and last.status == "delivered":
+        return f"delivered: {size} bytes are in the worker's input{after}"
+    return f"accepted: {size} bytes are on their way to the worker's input{after}; it has not made room for all of them"
 
 
 @click.command()
 @run_argument
 def interrupt(run: str) -> int:
-    """Send SIGINT to RUN's worker, as Ctrl-C would.
+    """Send SIGINT to RUN's worker: to the program itself, not to what it started.
 
     `delivered` means that the system took the signal; what the worker does about it is the worker's business.
     """

@@ -44,8 +44,8 @@ class Receipt:
 
     Args:
         action: interrupt, input, stop or restart.
-        status: `delivered`: the system took the signal. `accepted`: the bytes are in the worker's pipe. `pending`: it
-            will be done, and events tell what becomes of it. `consumed`: there was nothing left to do.
+        status: `delivered`: the system took the signal, or the bytes are in the worker's input. `accepted`: the bytes
+            wait for the worker to make room. `pending`: it will be done, and events tell what becomes of it. `consumed`: there was nothing left to do.
         at: the server's time, RFC 3339.
     """
 
@@ -121,7 +121,7 @@ class Run:
         return await self._command(CommandInterrupt())
 
     async def send(self, data: bytes | str) -> Receipt:
-        """Write to the worker's standard input. Returns once its pipe has taken all of it, however long that takes.
+        """Write to the worker's standard input. Returns once there was room for all of it under way.
 
         Raises Refused when the worker's input is closed.
         """

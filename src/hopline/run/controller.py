@@ -99,19 +99,22 @@ class Controller:
         if receipt.delivered:
             self._recorder.event("control", text="/interrupt", status="delivered")
             return Ack("interrupt", "delivered")
-        summary = f"The interrupt was not delivered: {receipt.error or 'no receipt'}."
+        known = "The interrupt was not delivered" if receipt.delivered is False else "Not known if it was delivered"
+        summary = f"{known}: {receipt.error or 'no receipt'}."
         diagnostic = diagnosed(new_store_id(), Code.OPERATION_FAILED, summary, scope="run")
         self._recorder.event("control", text="/interrupt", status="failed", diagnostic=diagnostic)
         raise Refused(summary, code=Code.OPERATION_FAILED)
 
     async def input(self, data: bytes, close: bool) -> Ack:
-        """Bytes for the worker's stdin, then its end if asked; returns when they are accepted. Raises Refused."""
+        """Bytes for the worker's stdin, then its end if asked; returns when they are accepted. Raises Refused.
+
+        `delivered` when the bytes are known to be in the worker's input, `accepted` when they wait for it to read.
+        """
         handle = self._worker()
-        if data:
-            await handle.send_input(data)
+        delivered = await handle.send_input(data) if data else False
         if close:
             await handle.close_input()
-        return Ack("input", "accepted")
+        return Ack("input", "delivered" if delivered else "accepted")
 
     def without_agent(self, action: str, text: str) -> Ack:
         """What pause, resume and steer do to a plain command: nothing, and the record says so (decision 0024).

@@ -23,7 +23,8 @@ from hopline.records import LOG_FILE, RunRecord, RunSpec, Started, StartFailed, 
 from hopline.run.places import RunPlaces, explained
 from hopline.run.server import RunServer
 from hopline.run.viewing import ViewServer
-from hopline.settings import socket_path
+from hopline.settings import check_journal_bound, socket_path
+from hopline.worker.descriptors import allow_many
 from hopline.worker.survivors import become_subreaper
 
 MAX_SPEC_BYTES = 16 << 20
@@ -46,6 +47,7 @@ def main(argv: list[str]) -> int:
     signal.signal(signal.SIGHUP, lambda *_: None)  # not SIG_IGN, which the worker would inherit
     places: RunPlaces | None = None
     try:
+        allow_many()
         match argv:
             case []:
                 spec = _read_spec()
@@ -123,6 +125,7 @@ def _read_spec() -> RunSpec:
         raise UsageError(f"the request to start a run is not one: {error}") from error
     if not spec.command or not spec.id.isalnum():
         raise UsageError("the request to start a run names no command, or an id that is not letters and digits.")
+    check_journal_bound(spec.max_journal)
     return spec
 
 

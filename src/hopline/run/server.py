@@ -43,6 +43,8 @@ STALLED_SECONDS = 40.0
 """How long subscribers may take nothing after the run's end before they are left."""
 ROOM_POLL_SECONDS = 0.25
 """How often room on the disk is looked for while the worker is held back."""
+START_COMMIT_SECONDS = 5.0
+"""How long the journal may take for the first events before the start is given up."""
 
 log = logging.getLogger(__name__)
 
@@ -88,8 +90,9 @@ class RunServer:
                 self._recorder.event("server_started")
                 await self._attach_journal()
                 self._record_start()
+                await self._commit_start()
                 generation = await self._controller.start()
-                await self._serve_until_settled(generation, started, tasks)
+                await self._serve_until_settled(generation, started, listener, tasks)
             except (HoplineError, OSError) as error:
                 refusal = error
             finally:
@@ -109,12 +112,16 @@ class RunServer:
         return self._inside.connect()
 
     async def _serve_until_settled(
-        self, generation: Generation, started: Callable[[RunRecord], None], tasks: asyncio.TaskGroup
+        self,
+        generation: Generation,
+        started: Callable[[RunRecord], None],
+        listener: UnixListener,
+        tasks: asyncio.TaskGroup,
     ) -> None:
-        self._recorder.publish()
+        self._publish_now()
         self._handle_signals()
         started(self._recorder.record)
-        looking = tasks.create_task(self._look_for_room())
+        looking = tasks.create_task(self._look_after(listener))
         await self._controller.run(generation)
         self._recorder.change(ended_at=rfc3339(), waiting=None)
         await self._until_committed()
@@ -142,6 +149,14 @@ class RunServer:
         recorder.event("run_started", RunStarted(input=shlex.join(spec.command)))
         recorder.move(Move.ATTACH)
         recorder.event("server_ready", ServerReady())
+
+    async def _commit_start(self) -> None:
+        """No worker is started whose run is not on record: what a crash leaves must say that there was one."""
+        last = self._store.last_sequence
+        await self._commits.past(last - 1, START_COMMIT_SECONDS)
+        if self._store.committed_sequence < last:
+            raise Unavailable("the journal does not take the run's first events; make room on its disk and try again.")
+        self._recorder.publish()
 
     def _handle_signals(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -209,10 +224,21 @@ class RunServer:
         except OSError as error:
             log.error("cannot write the record: %s", error)
 
-    async def _look_for_room(self) -> None:
+    async def _look_after(self, listener: UnixListener) -> None:
+        """Look for room on the disk, and for our socket: the folder of sockets may be cleared under a living run."""
         while True:
             await asyncio.sleep(ROOM_POLL_SECONDS)
             self._controller.release_if_room()
+            if not self._places.socket_stands():
+                await self._listen_again(listener)
+
+    async def _listen_again(self, listener: UnixListener) -> None:
+        try:
+            await listener.listen(self._places.bind())
+        except (HoplineError, OSError) as error:
+            log.error("the socket is gone and cannot be made anew: %s", error)
+        else:
+            log.warning("the socket was gone and has been made anew")
 
     async def _until_committed(self) -> None:
         """A full disk may make this long; a signal ends it."""

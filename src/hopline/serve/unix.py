@@ -6,6 +6,7 @@ Limits are in docs/wire/client.md, "Limits". A stalled peer holds up to one fram
 import asyncio
 import contextlib
 import logging
+import resource
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -15,8 +16,12 @@ from hopline.ids import new_store_id
 from hopline.wire.client.responses import Code, diagnosed, encode_response, failed
 from hopline.wire.client.session import ClientSession, Received, Rejected
 
-MAX_CONNECTIONS = 500
-"""Connections served at a time; one more is told so and closed. Fits the usual 1,024 descriptors."""
+MAX_CONNECTIONS = 1200
+"""Connections served at a time; one more is told so and closed."""
+
+RESERVED_DESCRIPTORS = 128
+"""Of those that this process may have, what is left to everything else; fewer connections are served where the limit is
+low."""
 
 HIGH_WATER_BYTES = 256 * 1024
 LOW_WATER_BYTES = 32 * 1024
@@ -203,7 +208,8 @@ class UnixListener:
         self._message = self._line = b""
 
     async def listen(self, bound: socket.socket) -> None:
-        """Start to accept. `bound` is bound, listening and non-blocking; it is owned from now on."""
+        """Start to accept, here instead of where it was. `bound` is bound, listening and non-blocking, and owned now."""
+        self.stop()
         loop = asyncio.get_running_loop()
         self._server = await loop.create_unix_server(
             lambda: UnixChannel(self, self._write_deadline_seconds), sock=bound, backlog=BACKLOG
@@ -211,8 +217,8 @@ class UnixListener:
 
     def connected(self, channel: UnixChannel) -> None:
         """A peer has come."""
-        if len(self._channels) >= MAX_CONNECTIONS:
-            _refuse(channel)
+        if len(self._channels) >= (most := most_connections()):
+            _refuse(channel, most)
             return
         self._channels.add(channel)
         self._tasks.create_task(self._own(channel))
@@ -243,13 +249,21 @@ class UnixListener:
             channel.close()
 
 
-def _refuse(channel: UnixChannel) -> None:
+def most_connections() -> int:
+    """How many this process serves at a time."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MAX_CONNECTIONS
+    return min(MAX_CONNECTIONS, max(soft // 2, soft - RESERVED_DESCRIPTORS))
+
+
+def _refuse(channel: UnixChannel, most: int) -> None:
     from hopline.clock import rfc3339
 
     diagnostic = diagnosed(
         new_store_id(),
         Code.TOO_MANY_CONNECTIONS,
-        f"This run serves {MAX_CONNECTIONS} connections at a time, and as many are open.",
+        f"This run serves {most} connections at a time, and as many are open.",
         hint="Close one and try again.",
         scope="transport",
         retryability="manual",

@@ -83,8 +83,8 @@ def tell(observer: Observer, report: Report, runner: str) -> None:
 class InterruptReceipt:
     """What is proven of one interrupt."""
 
-    delivered: bool
-    """The signal was accepted for delivery, which says nothing of what the worker does with it."""
+    delivered: bool | None
+    """The signal was accepted for delivery, which says nothing of what the worker does with it; None: not known."""
     error: str | None = None
 
 

@@ -102,12 +102,13 @@ class WorkerHandle:
         self._backlog.release()
         self._pace()
 
-    async def send_input(self, data: bytes) -> None:
+    async def send_input(self, data: bytes) -> bool:
         """Give bytes to the worker's stdin; returns once they are under way, which takes room in the window.
 
-        Raises Refused (input_closed) when stdin is closed, or closes meanwhile.
+        True when they are known to be in the worker's input. Raises Refused (input_closed) when stdin is closed, or
+        closes meanwhile.
         """
-        await self._input.send(data)
+        return await self._input.send(data)
 
     async def close_input(self) -> None:
         """End the worker's stdin after what was sent before. Raises Refused (input_closed) when it is closed."""
@@ -131,7 +132,7 @@ class WorkerHandle:
         try:
             return await asyncio.wait_for(receipt, timeout)
         except TimeoutError:
-            return InterruptReceipt(False, f"no receipt within {timeout:g} s")
+            return InterruptReceipt(None, f"no receipt within {timeout:g} s")
         finally:
             self._receipts.pop(request_id, None)
             self._pace()

@@ -1,11 +1,15 @@
 """A worker's stdin, written to in order by anybody, with back-pressure from the relay's receipts."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 from hopline.errors import Refused
 from hopline.wire.worker.controller import Controller
 from hopline.wire.worker.input_window import INPUT_FRAME_BYTES
+
+RECEIPT_SECONDS = 0.5
+"""How long the answer to input waits for the receipts that prove it delivered; a worker may read it much later."""
 
 
 class WorkerInput:
@@ -28,8 +32,11 @@ class WorkerInput:
         """A receipt came, or the worker's end: those who wait look again."""
         self._changed.set()
 
-    async def send(self, data: bytes) -> None:
-        """Put all of `data` under way. Raises Refused (input_closed) when stdin is closed, or closes meanwhile."""
+    async def send(self, data: bytes) -> bool:
+        """Put all of `data` under way; whether it is known to be in the worker's input, where receipts come soon.
+
+        Raises Refused (input_closed) when stdin is closed, or closes meanwhile.
+        """
         async with self._turn:
             self._refuse_closed()
             for first in range(0, len(data), INPUT_FRAME_BYTES):
@@ -41,6 +48,7 @@ class WorkerInput:
                     self._refuse_closed()
                 self._controller.send_input(piece)
                 self._flush()
+            return await self._delivered()
 
     async def close(self) -> None:
         """End stdin after all input sent before; a terminal's goes on after that.
@@ -53,10 +61,23 @@ class WorkerInput:
             self._controller.send_input_close()
             self._flush()
 
+    async def _delivered(self) -> bool:
+        controller = self._controller
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RECEIPT_SECONDS):
+                while not controller.input.empty and controller.writer.admitting:
+                    self._changed.clear()
+                    await self._changed.wait()
+        self._refuse_failed()
+        return controller.input.empty
+
     def _refuse_closed(self) -> None:
         if self._closed:
             raise Refused("the worker's input was closed; nothing more can be sent to it.", code="input_closed")
         if not self._controller.writer.admitting:
             raise Refused("the worker is ending and takes no more input.", code="input_closed")
+        self._refuse_failed()
+
+    def _refuse_failed(self) -> None:
         if failure := self._controller.input.failure:
             raise Refused(f"the worker takes no more input: {failure}.", code="input_closed")

@@ -207,8 +207,8 @@ def test_an_interrupt_without_a_receipt_is_refused_and_recorded_as_failed(tmp_pa
     async def scenario() -> None:
         run = FakeRun(tmp_path)
         worker = await run.start()
-        worker.receipt = InterruptReceipt(False, "no receipt within 2 s")
-        with pytest.raises(Refused, match="no receipt within 2 s"):
+        worker.receipt = InterruptReceipt(None, "no receipt within 2 s")
+        with pytest.raises(Refused, match="Not known if it was delivered: no receipt within 2 s"):
             await run.controller.interrupt()
         worker.end(WorkerExited(0))
         await run.over()

@@ -40,6 +40,11 @@ class InputWindow:
         except UnicodeDecodeError:
             return StdinBytes(data=data, request_id=request_id)
 
+    @property
+    def empty(self) -> bool:
+        """Whether everything sent has its receipt."""
+        return not self._unanswered
+
     def answered(self, request_id: int, error: str | None) -> bool:
         """A receipt; False when it answers nothing."""
         size = self._unanswered.pop(request_id, None)
