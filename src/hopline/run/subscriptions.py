@@ -12,6 +12,7 @@ from hopline.ids import new_store_id
 from hopline.journal.port import EventStore
 from hopline.run.channel import Channel
 from hopline.run.cursor import Folded, Frames, StreamCursor
+from hopline.wire.client.checkpoint import CheckpointTooLarge
 from hopline.wire.client.requests import Subscribe
 from hopline.wire.client.responses import Code, diagnosed
 from hopline.wire.client.session import Received
@@ -163,7 +164,7 @@ class Subscriptions:
             Code.STREAM_FAILED,
             "Event stream failed",
             detail=str(error),
-            hint="Look at the journal: hopline doctor",
+            hint=None if isinstance(error, CheckpointTooLarge) else "Look at the journal: hopline doctor",
             scope="transport",
             retryability="manual",
         )

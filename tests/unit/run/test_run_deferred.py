@@ -1,5 +1,6 @@
 """A list of executions too large for its batch comes in parts (docs/wire/client.md, "Deferred checkpoints")."""
 
+import asyncio
 import hashlib
 import json
 from typing import Any
@@ -12,8 +13,13 @@ from hopline.client.checkpoints import CheckpointAssembler, Fault
 from hopline.client.items import Executions
 from hopline.journal.port import NOTHING, Slice
 from hopline.run import batching
+from hopline.run.answers import Answers
+from hopline.run.connection import serve
 from hopline.run.cursor import Frames, StreamCursor
+from hopline.run.fold import RunFold
 from hopline.run.scratch import ScratchStore
+from hopline.run.subscriptions import Subscriptions
+from hopline.serve.memory import MemoryListener
 from hopline.wire.client import checkpoint
 from hopline.wire.client.checkpoint import (
     MAX_STREAM_FRAME_BYTES,
@@ -268,3 +274,33 @@ def test_a_batch_with_damage_in_it_is_looked_through_to_the_damage() -> None:
     cursor = StreamCursor(store, 2, after=0, fold=Fold(listing(100_000)))
     frames = [frame for _ in range(2) if (frame := cursor.next_frame()) is not None]
     assert not is_deferred(frames[0]) and cursor.sent == 2
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_list_that_cannot_be_sent_fails_the_stream_before_any_of_its_events(
+    live: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "MAX_CHECKPOINT_BYTES", 15)
+
+    async def main() -> list[dict[str, Any]]:
+        store, fold = store_with(10), Fold(b"[]" if live else listing(1_100_000))
+        subscriptions = Subscriptions(store, "r", fold)
+        answers = Answers(store, RunFold("r"), None, None)
+        async with asyncio.TaskGroup() as tasks:
+            listener = MemoryListener(lambda channel: serve(channel, answers, subscriptions), tasks)
+            client = listener.connect()
+            await client.send(b'{"type":"subscribe","request_id":"q"}')
+            found = [await client.receive() for _ in range(2)]
+            if live:
+                fold.list = ExecutionList(listing(1_100_000))
+                store.append(encoder.line(2, "t", "output"), kind="output")
+                subscriptions.wake()
+                found.append(await client.receive())
+            assert await client.receive() is None
+        return [json.loads(message or b"") for message in found]
+
+    first, *between, last = asyncio.run(main())
+    assert first["type"] == "subscribed"
+    assert [batch["through_sequence"] for batch in between] == ([1] if live else [])
+    assert (last["type"], last["code"], last["request_id"]) == ("protocol_error", "stream_failed", "q")
+    assert "active executions" in last["diagnostic"]["detail"] and last["diagnostic"]["hint"] is None
