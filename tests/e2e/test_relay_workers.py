@@ -93,13 +93,21 @@ def test_a_relay_without_descriptors_left_says_so(tmp_path: Path) -> None:
         assert "open files" in event["message"]
 
 
-@pytest.mark.parametrize("arguments", [[], ["--"], ["--nonsense", "true"], ["--no-sideband"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--"], ["--nonsense", "true"], ["--no-sideband"], ["--descriptors=3", "true"], ["--descriptors", "true"]],
+)
 def test_wrong_arguments_are_one_sentence_and_status_2(arguments: list[str]) -> None:
     done = subprocess.run([*OURS, *arguments], input=b"", capture_output=True, check=False, timeout=30)
     assert done.returncode == 2
     assert done.stdout == b""
     assert done.stderr.startswith(b"hopline worker-relay: ")
     assert done.stderr.count(b"\n") == 1
+
+
+def test_the_worker_has_as_many_descriptors_as_the_relay_is_told() -> None:
+    with RelayProcess([*OURS, "--no-sideband", "--descriptors=256"], ["sh", "-c", "ulimit -Sn"]) as process:
+        assert stream(process.finish(), "stdout") == b"256\n"
 
 
 def test_what_follows_two_dashes_is_the_program_and_its_arguments() -> None:

@@ -18,7 +18,7 @@ import msgspec
 
 import hopline
 from hopline.errors import Refused, Unavailable
-from hopline.worker import survivors
+from hopline.worker import descriptors, survivors
 
 PIPE_BYTES = 1024 * 1024
 """Asked for on the relay's event pipe; the kernel's bound for an unprivileged user may make it less."""
@@ -38,6 +38,8 @@ def relay_command(argv: Sequence[str], *, sideband: bool, terminal: tuple[int, i
     options = ["--patient", "--own-group"] if sideband else ["--patient", "--own-group", "--no-sideband"]
     if terminal is not None:
         options.append("--pty={}x{}".format(*terminal))
+    if (limit := descriptors.of_worker()) is not None:
+        options.append(f"--descriptors={limit}")
     return [sys.executable, "-I", "-S", "-c", _BOOT.format(paths=paths), *options, "--", *argv]
 
 

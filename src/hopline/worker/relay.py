@@ -1,5 +1,5 @@
-"""The relay process: `hopline worker-relay [--no-sideband] [--patient] [--own-group] [--pty[=COLSxROWS]] [--]
-CMD ARG...`.
+"""The relay process: `hopline worker-relay [--no-sideband] [--patient] [--own-group] [--pty[=COLSxROWS]]
+[--descriptors=N] [--] CMD ARG...`.
 
 Protocol on fd 0 and 1, diagnostics on fd 2 (docs/wire/worker.md). The worker is started before anything heavy is
 imported, so that it runs while the relay gets ready to listen.
@@ -14,7 +14,11 @@ from hopline.worker.relay_launch import LaunchedWorker, LaunchFailed, launch
 _OPTIONS = ("--no-sideband", "--patient", "--own-group")
 _TERMINAL = "--pty"
 _USUAL_SIZE = f"={relay_terminal.COLUMNS}x{relay_terminal.ROWS}"
-_USAGE = "usage: hopline worker-relay [--no-sideband] [--patient] [--own-group] [--pty[=COLSxROWS]] [--] CMD ARG..."
+_DESCRIPTORS = "--descriptors"
+_USAGE = (
+    "usage: hopline worker-relay [--no-sideband] [--patient] [--own-group] [--pty[=COLSxROWS]] [--descriptors=N] "
+    "[--] CMD ARG..."
+)
 
 
 def main(argv: list[str]) -> int:
@@ -28,10 +32,13 @@ def main(argv: list[str]) -> int:
     _fill_standard_descriptors()
     options = set()
     terminal = None
-    while argv and (argv[0] in _OPTIONS or argv[0].partition("=")[0] == _TERMINAL):
+    while argv and (argv[0] in _OPTIONS or argv[0].partition("=")[0] in (_TERMINAL, _DESCRIPTORS)):
         option = argv.pop(0)
         options.add(option)
-        if option not in _OPTIONS:
+        if option.startswith(_DESCRIPTORS):
+            if not _limit_descriptors(option.removeprefix(_DESCRIPTORS + "=")):
+                return _complain(f"{option} is no number of descriptors; {_USAGE}", 2)
+        elif option not in _OPTIONS:
             terminal = relay_terminal.size_of(option.removeprefix(_TERMINAL) or _USUAL_SIZE)
             if terminal is None:
                 return _complain(f"{option} is no size from 1x1 to 65535x65535; {_USAGE}", 2)
@@ -88,6 +95,16 @@ def _fill_standard_descriptors() -> None:
             os.fstat(fd)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
+
+
+def _limit_descriptors(number: str) -> bool:
+    """Ours and so the worker's soft limit; False when it is no number from 16 up."""
+    from hopline.worker import descriptors
+
+    if not (number.isascii() and number.isdigit() and len(number) < 10 and int(number) >= 16):
+        return False
+    descriptors.limit(int(number))
+    return True
 
 
 def _complain(message: str, status: int) -> int:

@@ -2,10 +2,12 @@
 
 import errno
 import os
+import resource
 
 import pytest
 
 from hopline.errors import HoplineError, Refused, Unavailable
+from hopline.worker import descriptors
 from hopline.worker.launch import explained, relay_command
 
 
@@ -14,6 +16,18 @@ def test_the_relay_is_isolated_from_the_workers_python() -> None:
     assert command[1:4] == ["-I", "-S", "-c"]
     assert command[-6:] == ["--patient", "--own-group", "--no-sideband", "--", "prog", "--version"]
     assert "--no-sideband" not in relay_command(["prog"], sideband=True)
+
+
+def test_a_worker_gets_the_descriptors_that_its_server_was_started_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = resource.getrlimit(resource.RLIMIT_NOFILE)
+    monkeypatch.setattr(descriptors, "_before", None)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (300, given[1]))
+        descriptors.allow_many()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(descriptors.MAX_DESCRIPTORS, given[1])
+        assert "--descriptors=300" in relay_command(["prog"], sideband=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, given)
 
 
 @pytest.mark.parametrize(
