@@ -30,6 +30,13 @@ def test_a_journal_that_cannot_be_written_holds_the_worker_and_goes_on_when_it_c
     assert (server.record_now()["status"], server.record_now()["waiting"]) == ("completed", None)
 
 
+def test_one_signal_ends_a_run_whose_disk_takes_nothing_more() -> None:
+    server = RunningServer("sh", "-c", "exec yes", shell="ulimit -S -f 2000", journal_reserve=0)
+    eventually(lambda: server.record_now()["waiting"])
+    server.process.terminate()
+    assert server.leaves() == 0
+
+
 def test_a_run_at_its_bound_waits_and_can_be_stopped() -> None:
     server = RunningServer("sh", "-c", "exec yes", max_journal=2_000_000, journal_reserve=0)
     with server.dial() as control, server.dial() as watcher:

@@ -43,6 +43,8 @@ STALLED_SECONDS = 40.0
 """How long subscribers may take nothing after the run's end before they are left."""
 ROOM_POLL_SECONDS = 0.25
 """How often room on the disk is looked for while the worker is held back."""
+SIGNALLED_COMMIT_SECONDS = 3.0
+"""How long a run that a signal ended waits for a full disk to take its last events."""
 START_COMMIT_SECONDS = 5.0
 """How long the journal may take for the first events before the start is given up."""
 
@@ -73,6 +75,7 @@ class RunServer:
         self._answers = Answers(self._store, self._recorder.fold, self._commits, self._controller)
         self._commits.listen(self._committed)
         self._impatient = asyncio.Event()
+        self._signalled = False
         self._inside: MemoryListener | None = None
 
     async def run(self, started: Callable[[RunRecord], None]) -> None:
@@ -163,6 +166,7 @@ class RunServer:
             self._loop.add_signal_handler(number, self._asked_to_end, number)
 
     def _asked_to_end(self, number: signal.Signals) -> None:
+        self._signalled = True
         if self._impatient.is_set() or self._controller.over:
             self._impatient.set()
         self._controller.end_run(StopOrder(f"its server got {number.name}", int(number)))
@@ -241,8 +245,12 @@ class RunServer:
             log.warning("the socket was gone and has been made anew")
 
     async def _until_committed(self) -> None:
-        """A full disk may make this long; a signal ends it."""
+        """A full disk may make this long; a second signal ends it at once, and one that ended the run soon."""
+        give_up = self._loop.time() + SIGNALLED_COMMIT_SECONDS
         while self._store.committed_sequence < self._store.last_sequence and not self._impatient.is_set():
+            if self._signalled and self._loop.time() >= give_up:
+                log.error("the run was ended by a signal, and its last events cannot be written")
+                return
             await self._commits.past(self._store.last_sequence - 1, ROOM_POLL_SECONDS)
         self._publish_now()
 
