@@ -13,6 +13,9 @@ Reopen = Callable[[str], None]
 """Starts a read-only server for a run that has ended, or finds the one there is; returns once it listens. It blocks and
 is called in a thread. Raises HoplineError."""
 
+NOBODY = -1
+"""The owner of a socket that nobody has accepted (unix(7), SO_PEERCRED)."""
+
 RETRY_SECONDS = 0.05
 """Between two attempts while a server is starting, or leaving to make room for the next."""
 
@@ -54,14 +57,11 @@ class UnixDialer:
             raise ConnectFailed(f"{path} did not answer within {self._limits.dial_seconds:g} s; try again.") from None
         except (FileNotFoundError, ConnectionRefusedError):
             return None
-        except BlockingIOError:
-            return None  # its backlog is full
         except PermissionError:
             raise ConnectDenied(f"you may not connect to {path}; it belongs to somebody else.") from None
         except OSError as error:
             raise ConnectFailed(f"cannot connect to {path}: {error.strerror or error}") from error
-        _check_owner(upstream, path)
-        return upstream
+        return upstream if _is_owned(upstream, path) else None
 
     async def _reopened(self, run_id: str, path: str) -> Upstream | None:
         """One at a time a run; whoever waited for another's turn finds the server that it brought."""
@@ -79,9 +79,15 @@ class UnixDialer:
                 self._reopening.pop(run_id, None)
 
 
-def _check_owner(upstream: LineUpstream, path: str) -> None:
-    """The path was looked up and not given, so whoever serves there must be this user or root. Raises ConnectDenied."""
+def _is_owned(upstream: LineUpstream, path: str) -> bool:
+    """The path was looked up and not given, so whoever serves there must be this user or root. Raises ConnectDenied.
+
+    False when it is not connected at all: asyncio takes a full backlog for a connection that is under way.
+    """
     owner = upstream.owner()
-    if owner not in (os.getuid(), 0):
-        upstream.close()
-        raise ConnectDenied(f"{path} is served by user {owner}, not by you; set XDG_RUNTIME_DIR.")
+    if owner in (os.getuid(), 0):
+        return True
+    upstream.close()
+    if owner == NOBODY:
+        return False
+    raise ConnectDenied(f"{path} is served by user {owner}, not by you; set XDG_RUNTIME_DIR.")
