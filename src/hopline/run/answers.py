@@ -59,7 +59,7 @@ class Controls(Protocol):
     async def input(self, data: bytes, close: bool) -> Ack: ...
     def resize(self, columns: int, rows: int) -> Ack: ...
     def restart(self, grace_seconds: float | None) -> Ack: ...
-    def note(self, kind: str, data: Payload | None = None, **fields: Unpack[EnvelopeFields]) -> int: ...
+    def note(self, kind: str, data: Payload | None = None, **fields: Unpack[EnvelopeFields]) -> int | None: ...
 
 
 class Answers:
@@ -172,7 +172,8 @@ class Answers:
                 invocation_id=new_store_id(),
                 chat_thread_id=query.thread_id,
             )
-            sections["events"] = await self._history.one(sequence)
+            if sequence is not None:
+                sections["events"] = await self._history.one(sequence)
         return sections
 
     def _live(self) -> Controls:

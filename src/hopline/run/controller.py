@@ -129,7 +129,7 @@ class Controller:
             diagnostic = diagnosed(
                 new_store_id(), Code.OPERATION_FAILED, summary, scope="run", severity="warning", retryability="never"
             )
-            self._recorder.event("control", text=text, status="cancelled", diagnostic=diagnostic)
+            self.note("control", text=text, status="cancelled", diagnostic=diagnostic)
         return Ack(action, "consumed" if action == "resume" else "pending")
 
     def resize(self, columns: int, rows: int) -> Ack:
@@ -144,8 +144,14 @@ class Controller:
             self._recorder.change(columns=columns, rows=rows)
         return Ack("resize", "accepted")
 
-    def note(self, kind: str, data: Payload | None = None, **fields: Unpack[EnvelopeFields]) -> int:
-        """Record what somebody asked. Returns the event's sequence."""
+    def note(self, kind: str, data: Payload | None = None, **fields: Unpack[EnvelopeFields]) -> int | None:
+        """Record what somebody asked. Returns the event's sequence.
+
+        None when nothing was recorded: once the run has ended, its end stays the last word; and questions take no room
+        on a disk that has none.
+        """
+        if ended(self._recorder.status) or not self._recorder.journal.room():
+            return None
         return self._recorder.event(kind, data, **fields)
 
     def hold_if_full(self) -> None:

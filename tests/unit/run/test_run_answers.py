@@ -117,6 +117,8 @@ def test_a_run_that_has_ended_acknowledges_and_records_nothing(tmp_path: Path) -
         await it.run.over()
         before = it.run.journal.last_sequence
         assert (await it.ask(CommandPause()))["ack"] == {"action": "pause", "status": "pending"}
+        assert (await it.ask(QueryChat(text="status")))["events"] == []
+        assert (await it.ask(QueryPerformance()))["ok"]
         assert it.run.journal.last_sequence == before
         it.run.journal.close()
 
@@ -229,6 +231,18 @@ def test_a_question_is_answered_from_the_record_and_recorded(tmp_path: Path) -> 
         assert unknown["ok"] and "nosuch" in unknown["chat"]["answer"]
         it.reading()
         assert (await it.ask(QueryChat(text="status?")))["events"] == []
+
+    asked(tmp_path, scenario)
+
+
+def test_what_people_ask_takes_no_room_that_is_not_there(tmp_path: Path, monkeypatch: Any) -> None:
+    async def scenario(it: Asked) -> None:
+        monkeypatch.setattr(it.run.journal, "room", lambda: False)
+        before = it.run.journal.last_sequence
+        assert (await it.ask(QueryChat(text="status")))["chat"]["answer"]
+        assert (await it.ask(QueryHistory()))["events"]
+        assert (await it.ask(CommandSteer(text="x")))["ok"]
+        assert it.run.journal.last_sequence == before
 
     asked(tmp_path, scenario)
 
