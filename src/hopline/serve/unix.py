@@ -208,7 +208,7 @@ class UnixListener:
         self._message = self._line = b""
 
     async def listen(self, bound: socket.socket) -> None:
-        """Start to accept, here instead of where it was. `bound` is bound, listening and non-blocking, and owned now."""
+        """Start to accept, here instead of where it was. `bound` listens, does not block, and is owned from now on."""
         self.stop()
         loop = asyncio.get_running_loop()
         self._server = await loop.create_unix_server(
