@@ -10,8 +10,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from conformance_carriers import SECONDS, Carriers, Peer, Pieces
-from conformance_corpus import Runner, Scenario, Step, corpus, expand
+from conformance_carriers import Carriers
+from conformance_corpus import corpus
+from conformance_format import Runner, Scenario, Step, expand
+from conformance_peers import SECONDS, Peer, Pieces
 from conformance_rules import MAX_EVENT_BYTES, differences, events_of, read
 from conformance_run import RUN_ID, ScenarioRun, every_form, server_without
 from msgspec import UNSET

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from conformance_corpus import Executions, Setup, corpus
+from conformance_corpus import corpus
+from conformance_format import Executions, Setup
 from run_fakes import FakeWorker
 
 from hopline.errors import Corrupt

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
-from conformance_carriers import Carriers, LinePeer, Peer, WebSocketPeer
-from conformance_corpus import Setup
+from conformance_carriers import Carriers
+from conformance_format import Setup
+from conformance_peers import LinePeer, Peer, WebSocketPeer
 from conformance_run import ScenarioRun
 
 AHEAD_SLICES = 2

@@ -8,8 +8,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import msgspec
-from conformance_carriers import Carriers, Peer
-from conformance_corpus import Setup
+from conformance_carriers import Carriers
+from conformance_format import Setup
+from conformance_peers import Peer
 from conformance_run import ScenarioRun
 from cut_connections import FoldedJournal
 

@@ -3,7 +3,8 @@
 import random
 
 import pytest
-from conformance_corpus import Runner, Scenario, corpus
+from conformance_corpus import corpus
+from conformance_format import Runner, Scenario
 from conformance_player import replay
 
 CASES = [
