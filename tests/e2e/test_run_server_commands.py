@@ -62,7 +62,7 @@ def test_input_that_the_worker_does_not_read_waits_and_stop_still_answers() -> N
     server = RunningServer("sleep", "60")
     with server.dial() as feeding, server.dial() as control:
         accepted = 0
-        feeding.socket.settimeout(0.5)
+        feeding.socket.settimeout(1.5)
         try:
             while accepted < 20:
                 assert feeding.ask(type="command.input", text="x" * 500_000)["ok"]
