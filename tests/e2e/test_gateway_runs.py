@@ -71,7 +71,7 @@ def test_a_run_is_watched_and_steered_over_its_socket(web: Web) -> None:
         async with dialled(web, record["id"]) as watching, dialled(web, record["id"]) as asking:
             await subscribe(watching)
             accepted = await ask(asking, "command.input", text="hello\n")
-            assert (accepted["ok"], accepted["client_id"], accepted["ack"]["status"]) == (True, "me", "accepted")
+            assert (accepted["ok"], accepted["client_id"], accepted["ack"]["action"]) == (True, "me", "input")
             while written((await said(watching))["events"]) != "hello\n":
                 pass
             delivered = await ask(asking, "command.interrupt")
@@ -180,12 +180,12 @@ def test_the_listing_tells_of_runs_as_they_come_and_go(web: Web) -> None:
             assert (await said(peer))["full"] is True
             record = await asyncio.to_thread(detached, "--name", "listed", "--", "sh", "-c", "echo x; exit 3")
             rows: dict[str, Any] = {}
-            while rows.get(record["id"], {}).get("status") != "failed" or rows[record["id"]]["aftermath"] is None:
+            while rows.get(record["id"], {}).get("status") != "failed" or rows[record["id"]]["descendants"] is None:
                 frame = await said(peer)
                 rows |= {row["id"]: row for row in frame["rows"]}
             row = rows[record["id"]]
             assert (row["name"], row["exit_code"], row["live"]) == ("listed", 3, False)
-            assert row["aftermath"]["descendants"] == "gone"
+            assert row["descendants"] == "gone"
             await asyncio.to_thread(hopline, "prune", "--keep", "0", "--yes")
             while record["id"] not in frame["removed"]:
                 frame = await said(peer)

@@ -69,7 +69,11 @@ def row(**changes: Any) -> dict[str, Any]:
         "waiting": None,
         "bytes": 1000,
         "rates": [0, 5],
-        "aftermath": None,
+        "descendants": None,
+        "survivors": 0,
+        "pty": False,
+        "columns": None,
+        "rows": None,
         **changes,
     }
 

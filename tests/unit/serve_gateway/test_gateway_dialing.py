@@ -1,6 +1,7 @@
 """Runs are reached through the sockets of their records; an ended one is reopened, once for whoever waits."""
 
 import asyncio
+import contextlib
 import os
 import socket
 from pathlib import Path
@@ -45,10 +46,14 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "s"
 
 
-async def serve(path: Path) -> asyncio.Server:
+async def serve(path: Path, greeted: asyncio.Event | None = None) -> asyncio.Server:
     async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"hello\n")
         writer.close()
+        if greeted is not None:
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+            greeted.set()
 
     return await asyncio.start_unix_server(greet, path)
 
@@ -136,8 +141,10 @@ def test_somebody_elses_server_is_not_taken_for_the_runs(path: Path, monkeypatch
     monkeypatch.setattr("hopline.serve.gateway.upstream.LineUpstream.owner", lambda _: 4_000_001)
 
     async def main() -> None:
-        async with await serve(path):
+        greeted = asyncio.Event()
+        async with await serve(path, greeted):
             with pytest.raises(ConnectDenied, match="user 4000001"):
                 await UnixDialer(no_reopening, QUICK).dial(RUN)
+            await greeted.wait()
 
     asyncio.run(main())

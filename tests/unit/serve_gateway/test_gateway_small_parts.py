@@ -9,7 +9,7 @@ from hopline.ids import RunId
 from hopline.records import RunRecord
 from hopline.serve.gateway.limits import WebSocketLimits
 from hopline.serve.gateway.peers import owner_of
-from hopline.serve.gateway.rows import SLOT_SECONDS, SLOTS, Activity, Aftermath, changes, row_of
+from hopline.serve.gateway.rows import SLOT_SECONDS, SLOTS, Activity, changes, row_of
 from hopline.serve.gateway.waiting_room import WaitingRoom
 
 RECORD = RunRecord(
@@ -57,15 +57,17 @@ def test_activity_falls_into_its_slots() -> None:
 
 
 def test_a_run_whose_server_is_gone_is_interrupted_and_waits_for_nothing() -> None:
-    left = Aftermath(descendants="remaining", survivors=2)
-    row = row_of(RECORD, live=False, size=5, rates=[1], aftermath=left)
-    assert (row.status, row.waiting, row.rates, row.aftermath) == ("interrupted", None, [], left)
-    live = row_of(RECORD, live=True, size=5, rates=[1], aftermath=left)
-    assert (live.status, live.waiting, live.rates, live.aftermath) == ("running", "no room", [1], None)
+    record = msgspec.structs.replace(RECORD, descendants="remaining", survivors=2)
+    row = row_of(record, live=False, size=5, rates=[1])
+    assert (row.status, row.waiting, row.rates) == ("interrupted", None, [])
+    assert (row.descendants, row.survivors) == ("remaining", 2)
+    live = row_of(record, live=True, size=5, rates=[1])
+    assert (live.status, live.waiting, live.rates) == ("running", "no room", [1])
+    assert (live.descendants, live.survivors) == (None, 0)
 
 
 def test_only_what_differs_is_told() -> None:
-    one = row_of(RECORD, live=True, size=5, rates=[1], aftermath=None)
+    one = row_of(RECORD, live=True, size=5, rates=[1])
     two = msgspec.structs.replace(one, bytes=6)
     assert changes({}, {"a": one}) == ([one], [])
     assert changes({"a": one}, {"a": one}) == ([], [])

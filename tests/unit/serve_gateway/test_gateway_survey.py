@@ -1,4 +1,4 @@
-"""The listing reads again only what has changed, and says what an ended run has left behind."""
+"""The listing reads again only what has changed."""
 
 import os
 from pathlib import Path
@@ -7,14 +7,9 @@ import msgspec
 import pytest
 
 from hopline.ids import RunId
-from hopline.journal.journal import Journal
-from hopline.journal.port import JournalOptions
 from hopline.records import RunRecord, hold_lock, run_folder, write_record
 from hopline.serve.gateway import survey
 from hopline.serve.gateway.survey import Survey
-from hopline.wire.client.events import EventEncoder
-from hopline.wire.client.payloads import Descendant, Descendants, WorkerRetired
-from hopline.wire.client.responses import diagnosed
 
 
 @pytest.fixture(autouse=True)
@@ -44,23 +39,6 @@ def made(number: int, status: str = "completed", **changes: object) -> RunRecord
     return record
 
 
-def journal_of(record: RunRecord) -> None:
-    journal = Journal.create(
-        Path(record.journal), record.run_id, JournalOptions(reserve_bytes=0), lambda: None, lambda _: None
-    )
-    encoder = EventEncoder(record.run_id)
-    survivor = Descendant(pid=7, name="node", started_at="2026-01-01T00:00:00Z", start_time=1.0)
-    retired = WorkerRetired(
-        generation=1, runner="direct", how="marker", descendants=Descendants(state="remaining", processes=[survivor])
-    )
-    failed = diagnosed("d", "worker_failed", "The worker exited with status 2.")
-    journal.append(encoder.line(1, "2026-01-01T00:00:00Z", "worker_retired", data=retired), kind="worker_retired")
-    journal.append(
-        encoder.line(2, "2026-01-01T00:00:00Z", "run_failed", status="failed", diagnostic=failed), kind="run_failed"
-    )
-    journal.close()
-
-
 def test_without_runs_there_are_no_rows() -> None:
     assert Survey().look(0.0) == {}
 
@@ -79,36 +57,6 @@ def test_a_live_run_has_rates_and_one_whose_server_is_gone_is_interrupted(home: 
 
     os.close(lock)
     assert looking.look(2.0)[live.id].status == "interrupted"
-
-
-def test_the_end_of_a_journal_tells_what_was_left_behind() -> None:
-    record = made(1, "failed")
-    journal_of(record)
-    left = Survey().look(0.0)[record.id].aftermath
-    assert left is not None
-    assert (left.reason, left.descendants, left.survivors) == ("The worker exited with status 2.", "remaining", 1)
-
-
-def test_a_journal_that_cannot_be_read_says_nothing() -> None:
-    record = made(1, "failed")
-    left = Survey().look(0.0)[record.id].aftermath
-    assert left is not None
-    assert (left.reason, left.descendants) == (None, None)
-
-
-def test_journals_are_opened_a_few_at_a_time_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey, "AFTERMATHS_AT_A_TIME", 2)
-    opened: list[str] = []
-    known = survey.aftermath_of
-    monkeypatch.setattr(survey, "aftermath_of", lambda record: (opened.append(record.id), known(record))[1])
-    for number in range(5):
-        made(number)
-    looking = Survey()
-    looking.look(0.0)
-    assert len(opened) == 2
-    for turn in range(4):
-        looking.look(1.0 + turn)
-    assert len(opened) == len(set(opened)) == 5
 
 
 def test_only_the_latest_ended_are_listed_and_the_rest_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,8 @@ function row(name, changes = {}) {
     waiting: null,
     bytes: 0,
     rates: [],
-    aftermath: null,
+    descendants: null,
+    survivors: 0,
     ...changes,
   };
 }
@@ -47,7 +48,7 @@ test("a failure that was looked at, or is old, stands among what ended", () => {
 });
 
 test("processes left behind are wrong whatever the run's status", () => {
-  const left = row("left", { status: "completed", live: false, ended_at: "2026-01-02T11:30:00Z", aftermath: { descendants: "remaining", survivors: 1, reason: null } });
+  const left = row("left", { status: "completed", live: false, ended_at: "2026-01-02T11:30:00Z", descendants: "remaining", survivors: 1 });
   assert.equal(isWrong(left, NOW, nobody), true);
   assert.equal(isWrong(late, NOW, nobody), false);
 });

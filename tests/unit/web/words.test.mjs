@@ -19,7 +19,8 @@ const ROW = {
   waiting: null,
   bytes: 0,
   rates: [],
-  aftermath: null,
+  descendants: null,
+    survivors: 0,
 };
 
 test("sizes have at most three digits", () => {
@@ -62,10 +63,10 @@ test("the listing says what became of a run in a sentence", () => {
   assert.equal(stateOf({ ...ROW, waiting: "allow `git push`?" }), "waiting: allow `git push`?");
   const over = { ...ROW, live: false };
   assert.equal(stateOf({ ...over, status: "interrupted" }), "interrupted: its server is gone");
-  const gone = { reason: null, descendants: "gone", survivors: 0 };
-  assert.equal(stateOf({ ...over, status: "failed", exit_code: 2, aftermath: gone }), "failed: exit 2, descendants gone");
-  const left = { reason: null, descendants: "remaining", survivors: 1 };
-  assert.equal(stateOf({ ...over, status: "completed", exit_code: 0, aftermath: left }), "completed, 1 process left behind");
-  assert.equal(toneOfRow({ ...over, status: "completed", aftermath: left }), "wrong");
-  assert.equal(toneOfRow({ ...over, status: "completed", aftermath: gone }), "done");
+  const gone = { descendants: "gone" };
+  assert.equal(stateOf({ ...over, status: "failed", exit_code: 2, ...gone }), "failed: exit 2, descendants gone");
+  const left = { descendants: "remaining", survivors: 1 };
+  assert.equal(stateOf({ ...over, status: "completed", exit_code: 0, ...left }), "completed, 1 process left behind");
+  assert.equal(toneOfRow({ ...over, status: "completed", ...left }), "wrong");
+  assert.equal(toneOfRow({ ...over, status: "completed", ...gone }), "done");
 });

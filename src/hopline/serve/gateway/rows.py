@@ -14,17 +14,6 @@ SLOTS = 30
 """The listing shows output over the last SLOTS x SLOT_SECONDS: five minutes."""
 
 
-class Aftermath(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run that is over has left behind, from the end of its journal."""
-
-    reason: str | None = None
-    """Why it failed or was interrupted, in its server's words."""
-    descendants: str | None = None
-    """gone, remaining or unknown; None when nobody looked."""
-    survivors: int = 0
-    """How many processes remained."""
-
-
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One run as the listing shows it."""
 
@@ -48,7 +37,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Size of its journal."""
     rates: list[int]
     """Bytes recorded in each of the last slots, oldest first; empty when it is over."""
-    aftermath: Aftermath | None
+    descendants: str | None
+    """What became of its last worker's processes: gone, remaining or unknown; None until they were looked for."""
+    survivors: int
+    """How many of them remained."""
+    pty: bool
+    """Whether its worker has a terminal, of `columns` by `rows`."""
+    columns: int | None
+    rows: int | None
 
 
 class RunsFrame(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="runs"):
@@ -91,7 +87,7 @@ class Activity:
         return list(self._slots)
 
 
-def row_of(record: RunRecord, *, live: bool, size: int, rates: list[int], aftermath: Aftermath | None) -> Row:
+def row_of(record: RunRecord, *, live: bool, size: int, rates: list[int]) -> Row:
     """The row of a run."""
     over = record.status in ENDED or not live
     return Row(
@@ -110,7 +106,11 @@ def row_of(record: RunRecord, *, live: bool, size: int, rates: list[int], afterm
         waiting=None if over else record.waiting,
         bytes=size,
         rates=[] if over else rates,
-        aftermath=aftermath if over else None,
+        descendants=record.descendants if over else None,
+        survivors=record.survivors if over else 0,
+        pty=record.pty,
+        columns=record.columns,
+        rows=record.rows,
     )
 
 

@@ -115,7 +115,7 @@ export function toneOf(status, waiting = false) {
 
 /** @param {Row} row @returns {Tone} processes that it left behind make any ending wrong */
 export function toneOfRow(row) {
-  const left = !row.live && row.aftermath?.descendants === "remaining";
+  const left = !row.live && row.descendants === "remaining";
   return left ? "wrong" : toneOf(row.status, row.waiting !== null);
 }
 
@@ -131,8 +131,8 @@ export function stateOf(row) {
   if (row.waiting) return `waiting: ${row.waiting}`;
   if (row.live && row.status !== "failed") return row.generation > 1 ? `${row.status}, generation ${row.generation}` : row.status;
   const words = row.status === "interrupted" ? "interrupted: its server is gone" : outcome(row);
-  if (row.aftermath?.descendants === "remaining") {
-    return `${words}, ${count(row.aftermath.survivors, "process", "processes")} left behind`;
+  if (row.descendants === "remaining") {
+    return `${words}, ${count(row.survivors, "process", "processes")} left behind`;
   }
-  return row.aftermath?.descendants === "gone" && row.status === "failed" ? `${words}, descendants gone` : words;
+  return row.descendants === "gone" && row.status === "failed" ? `${words}, descendants gone` : words;
 }

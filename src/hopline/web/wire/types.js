@@ -10,8 +10,6 @@
  * @typedef {import("./wire.js").ProtocolError} ProtocolError
  * @typedef {import("./wire.js").Response} Response
  *
- * @typedef {{ reason: string | null, descendants: string | null, survivors: number }} Aftermath
- *
  * @typedef {object} Row
  * @property {string} id
  * @property {string} name
@@ -28,7 +26,11 @@
  * @property {string | null} waiting
  * @property {number} bytes
  * @property {number[]} rates
- * @property {Aftermath | null} aftermath
+ * @property {string | null} descendants
+ * @property {number} survivors
+ * @property {boolean} pty
+ * @property {number | null} columns
+ * @property {number | null} rows
  *
  * @typedef {object} RunsFrame
  * @property {"runs"} type
