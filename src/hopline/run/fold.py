@@ -22,23 +22,29 @@ from hopline.wire.client.rounds import BenchmarkResult, GateFinished
 from hopline.wire.client.state import ChatThread, RunSnapshot
 from hopline.wire.client.trace import Span, SpanEvent
 from hopline.wire.client.turns import ChatThreadCreated
-from hopline.wire.client.types import EVENT_TYPES
 
-FOLDED = EVENT_TYPES - frozenset(
-    {
-        "subprocess_output",
-        "output",
-        "agent_output_chunk",
-        "tool_call",
-        "tool_result",
-        "control",
-        "status_query",
-        "todo_update",
-        "usage_update",
-        "rate_limit_update",
-    }
-)
-"""Event types that may change a snapshot; the rest is what comes in masses."""
+FOLDED = ENDS | {
+    "run_started",
+    "run_status_changed",
+    "worker_started",
+    "worker_exited",
+    "worker_signaled",
+    "worker_retired",
+    "journal_dropped",
+    "round_finished",
+    "benchmark_result",
+    "gate_finished",
+    "chat_thread_created",
+    "agent_execution_started",
+    "agent_execution_activity_changed",
+    "agent_execution_finished",
+    "invocation_started",
+    "invocation_finished",
+    "span_started",
+    "span_updated",
+    "span_ended",
+}
+"""Event types that change a snapshot or what is known of the run."""
 
 READ_BYTES = 1 << 20
 
@@ -88,12 +94,12 @@ class RunFold:
         self.replay(store.spine(after))
         while (found := store.read(after, before=through + 1, max_bytes=READ_BYTES)).count:
             self.replay(line for line in found.data.splitlines() if _OUTPUT not in line)
-            self._advance(found.last)
+            self.advance(found.last)
             after = found.last
 
     def snapshot(self, sequence: int) -> RunSnapshot:
         """The fold at `sequence`, which never goes back from one call to the next."""
-        self._advance(sequence)
+        self.advance(sequence)
         return RunSnapshot(
             run_id=self._run_id,
             sequence=sequence,
@@ -108,14 +114,15 @@ class RunFold:
 
     def executions_at(self, sequence: int) -> ExecutionList:
         """The active executions at `sequence`; as `snapshot`, it never goes back."""
-        self._advance(sequence)
+        self.advance(sequence)
         return self._executions.listed()
 
     def has_executed(self, execution_id: str) -> bool:
         """Whether an agent_execution_* event of this execution has been folded, so that its legacy twins are to go."""
         return execution_id in self._executions.modern
 
-    def _advance(self, sequence: int) -> None:
+    def advance(self, sequence: int) -> None:
+        """Fold up to `sequence`, so that what is folded need not be held."""
         while self._later and self._later[0][0] <= sequence:
             try:
                 event = decode_event(self._later.popleft()[1])

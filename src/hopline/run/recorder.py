@@ -125,7 +125,8 @@ class Recorder:
         self._unpublished = True
 
     def committed(self) -> None:
-        """The journal has committed more: write the record if it is due. Raises OSError."""
+        """The journal has committed more: fold it, and write the record if it is due. Raises OSError."""
+        self.fold.advance(self.journal.committed_sequence)
         if self._unpublished and self.journal.committed_sequence >= self._publish_after:
             self.publish()
 

@@ -1,12 +1,15 @@
 """Executions, threads, spans and overview from events; a prefix gives the snapshot of that moment."""
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from run_fakes import FakeRun
 
-from hopline.run.fold import RunFold, fold_of
+from hopline.run.fold import FOLDED, RunFold, fold_of
 from hopline.run.scratch import ScratchStore
 from hopline.run.status import RunStatus
 from hopline.wire.client.checkpoint import NO_EXECUTIONS
@@ -25,6 +28,7 @@ from hopline.wire.client.turns import (
     InvocationFinished,
     InvocationStarted,
 )
+from hopline.wire.worker.messages import WorkerExited
 
 encoder = EventEncoder("r")
 THINKING = Activity(mode="thinking", summary="Planning")
@@ -41,7 +45,8 @@ class Run:
         sequence = self.store.next_sequence
         line = encoder.line(sequence, f"t{sequence}", kind, data=data, **fields)
         self.store.append(line, kind=kind)
-        self.fold.add(sequence, line)
+        if kind in FOLDED:
+            self.fold.add(sequence, line)
 
     def snapshot(self) -> Any:
         return self.fold.snapshot(self.store.last_sequence)
@@ -165,3 +170,17 @@ def test_a_reopened_run_has_the_snapshot_that_it_had_live(loop: str) -> None:
 
 def test_an_empty_store_folds_to_nothing() -> None:
     assert fold_of(ScratchStore("r")).snapshot(0).status == "starting"
+
+
+def test_what_is_committed_is_not_held_when_nobody_asks(tmp_path: Path) -> None:
+    async def main() -> None:
+        run = FakeRun(tmp_path)
+        (await run.start()).end(WorkerExited(code=0))
+        await run.over()
+        run.journal.close()
+        assert len(run.recorder.fold._later) > 0
+        run.recorder.fold.advance(run.journal.committed_sequence)
+        assert len(run.recorder.fold._later) == 0
+        assert run.recorder.fold.snapshot(run.journal.committed_sequence).status == "completed"
+
+    asyncio.run(main())
