@@ -112,7 +112,7 @@ def test_damage_is_named_with_its_range_and_stepped_over() -> None:
     segment.write_bytes(b"".join(lines))
     told = hopline("doctor", "hurt")
     assert told.returncode == 1
-    assert f"{segment}: bytes {len(lines[0])} to {len(lines[0]) + len(lines[1])}" in told.stdout.decode()
+    assert f"at bytes {len(lines[0])} to {len(lines[0]) + len(lines[1])} of {segment}" in told.stdout.decode()
     assert hopline("logs", "hurt", "--raw").stdout == b"kept\n"
 
 

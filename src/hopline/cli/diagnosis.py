@@ -10,10 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from hopline.client import connect
+from hopline.client import connect, facts
+from hopline.client.batches import Head
 from hopline.errors import Corrupt, HoplineError, RunGone, Unavailable
 from hopline.journal import repair
-from hopline.records import JOURNAL_FOLDER, hold_lock, is_live, read_record, run_folder, run_ids
+from hopline.journal.port import Damage
+from hopline.journal.view import JournalView
+from hopline.records import ENDED, JOURNAL_FOLDER, hold_lock, is_live, read_record, run_folder, run_ids
 from hopline.settings import runtime_folder
 from hopline.worker import processes, survivors
 
@@ -43,6 +46,8 @@ class JournalHealth(msgspec.Struct, frozen=True, kw_only=True):
     """current, behind, missing or unusable; --repair makes it current."""
     damage: list[str] = []
     """Places whose bytes are lost; they stay where they are and readers step over them."""
+    end_missing: str | None = None
+    """That the record says the run ended and the journal does not; nothing can mend it."""
     trouble: str | None = None
     """Why it could not be read at all."""
 
@@ -54,7 +59,7 @@ class JournalHealth(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sound(self) -> bool:
         """Whether nothing is wrong with it."""
-        return not self.repairable and not self.damage and self.trouble is None
+        return not self.repairable and not self.damage and self.end_missing is None and self.trouble is None
 
 
 def marked_runs() -> set[str]:
@@ -105,8 +110,37 @@ def look_at(run_id: str, progress: Progress) -> JournalHealth:
         bytes=found.bytes,
         torn_bytes=0 if live else found.torn_bytes,
         index="current" if live and found.index in ("behind", "missing") else found.index,
-        damage=[str(place) for place in found.damage],
+        damage=[_place(place) for place in found.damage],
+        end_missing=None if live else _missing_end(run_id, found.last_sequence),
     )
+
+
+def _place(damage: Damage) -> str:
+    """The damage in one sentence; an event more or less is what matters, so that comes first."""
+    lost = damage.last_sequence - damage.first_sequence + 1
+    if lost <= 0:
+        head = "no event is lost, but"
+    elif lost == 1:
+        head = f"event {damage.first_sequence} is lost:"
+    else:
+        head = f"events {damage.first_sequence} to {damage.last_sequence} are lost:"
+    return f"{head} {damage.reason}, at bytes {damage.start} to {damage.end} of {damage.path}"
+
+
+def _missing_end(run_id: str, last_sequence: int) -> str | None:
+    """What there is to say when the record tells of an end that the journal does not hold."""
+    try:
+        status = read_record(run_id).status
+        if status not in ENDED:
+            return None
+        view = JournalView.open(run_folder(run_id) / JOURNAL_FOLDER)
+    except HoplineError:
+        return None
+    try:
+        kinds = {msgspec.json.decode(line, type=Head).type for line in view.spine(last_sequence)}
+    finally:
+        view.close()
+    return None if kinds & facts.RUN_ENDS else facts.end_missing(status, last_sequence)
 
 
 def mend(health: JournalHealth, progress: Progress) -> JournalHealth:

@@ -48,6 +48,9 @@ def doctor(run: str | None, repair: bool, end: str | None, as_json: bool) -> int
     Every byte of every journal is read. Nothing is changed without --repair or --end, and a live run never is.
     Exits with 1 when something is wrong and was not put right.
     """
+    import logging
+
+    logging.getLogger("hopline.journal").addHandler(logging.NullHandler())  # what it finds stands in the diagnosis
     if end is not None:
         return end_process(end)
     only = found(run).id if run is not None else None
@@ -126,6 +129,8 @@ def matters(journal: JournalHealth) -> list[str]:
         findings.append(f"ends inside a line ({plural(journal.torn_bytes, 'byte')}); cut it: {step}")
     if journal.index != "current":
         findings.append(f"its index is {journal.index}; make it anew: {step}")
+    if journal.end_missing is not None:
+        findings.append(journal.end_missing)
     return [*findings, *journal.damage]
 
 

@@ -96,6 +96,8 @@ def status(record: RunRecord) -> str:
         from hopline.rendering import plain
 
         return f"{record.status}, held: {plain(record.waiting)}"
+    if record.status not in ENDED:
+        return record.status  # what is recorded of a worker is an earlier generation's
     if record.signal is not None:
         import signal
 

@@ -61,9 +61,10 @@ def watch(peer: Peer, how: Watch, keys: KeySource) -> int:
         if how.raw is not None and isinstance(screen, RawScreen):
             screen.begin(how.raw.recent)
             redraw(peer, how.raw)
+        over = peer.record.status in ENDED and not peer.look()
         subscription = Subscription(peer.dial(), after=how.after, store_id=how.store_id)
         feed = _feed(peer, how)
-        dead = not peer.look() and peer.record.status not in ENDED
+        dead = over or (not peer.look() and peer.record.status not in ENDED)
         view = View(
             screen,
             ViewOptions(
@@ -73,6 +74,7 @@ def watch(peer: Peer, how: Watch, keys: KeySource) -> int:
                 held=peer.held,
                 known=how.known,
                 warnings=True,
+                after=how.after,
             ),
             subscription,
             lambda cursor, store_id: resume(peer, cursor, store_id),
@@ -83,8 +85,8 @@ def watch(peer: Peer, how: Watch, keys: KeySource) -> int:
             screen.leave()
             if leaving is None and view.facts.ended is None:
                 screen.finish()
-                screen.say(interrupted(peer, view.cursor))
-                return 1
+                screen.say(broken_off(peer, view.cursor))
+                return FAILED
             if leaving is None:
                 return _ended(peer, view, screen, stopped_here=steering.stopping)
             return _left(peer, leaving, screen, "" if how.raw is None else " --raw")
@@ -118,20 +120,24 @@ def resume(peer: Peer, cursor: int, store_id: str) -> Subscription | None:
 
 def _ended(peer: Peer, view: View, screen: Screen, *, stopped_here: bool) -> int:
     known, record = view.facts, peer.record
-    if known.ended == "configuration_failed" or known.worker is None:
-        screen.say(f"{known.reason or 'the worker never started'}; look at it: {peer.command('show')}")
+    worker = known.worker
+    if worker is None or known.ended == "configuration_failed" or (worker.code is None and worker.signal is None):
+        why = (known.reason or facts.newest_worker_sentence(worker, known.ended)).rstrip(".")
+        screen.say(f"{why}; look at it: {peer.command('show')}")
     for sentence in survivors(record.id, known):
         screen.say(sentence)
     if os.isatty(2):
         spent = age(seconds_since(record.started_at))
-        how = facts.worker_sentence(known.worker)
-        screen.say(f"run {record.id} {known.status}: {how} · {spent} · {size(view.output_bytes)}")
+        how = facts.newest_worker_sentence(known.worker, known.ended)
+        screen.say(f"run {record.id} {known.status}: {how} · {spent} · {size(view.output_bytes)} shown")
     screen.finish(LAST_WORDS_SECONDS)
     return INTERRUPTED if stopped_here else facts.exit_status(known)
 
 
-def interrupted(peer: Peer, sequence: int) -> str:
-    """What to say of a run whose server is gone and that nothing ended."""
+def broken_off(peer: Peer, sequence: int) -> str:
+    """What to say of a run whose server is gone and whose journal holds no end."""
+    if peer.record.status in ENDED:
+        return f"{facts.end_missing(peer.record.status, sequence)} Look at it: {peer.command('doctor')}"
     return (
         f"run {peer.record.id} was interrupted: its server is gone; it is recorded up to event {sequence}. "
         f"Look at it: {peer.command('show')}"

@@ -9,10 +9,11 @@ import msgspec
 
 from hopline.cli.listing import as_shown, status
 from hopline.cli.places import found, json_option, run_argument
+from hopline.cli.statuses import DONE, FAILED
 from hopline.client import dial, facts
 from hopline.client.history import bearings
 from hopline.errors import HoplineError
-from hopline.records import RunRecord, is_live
+from hopline.records import ENDED, RunRecord, is_live
 from hopline.rendering import age, command, plain, seconds_since, size
 from hopline.wire.client.payloads import Descendant, Descendants, WorkerRetired
 
@@ -33,7 +34,9 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """The event that ended the run."""
     reason: str | None
     trouble: str | None
-    """Why the journal could not be served."""
+    """Why the journal could not be served, or that it does not hold the run's end."""
+    end_missing: bool = False
+    """The record says that the run ended and the journal does not: events are lost."""
 
 
 @click.command()
@@ -42,11 +45,12 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 def show(run: str, as_json: bool) -> int:
     """Tell what RUN is, how it stands, and what is proven about its worker and its descendants.
 
-    For a run whose server was killed: up to which event it is recorded.
+    For a run whose server was killed: up to which event it is recorded. Exits with 1 when the journal of a run that
+    ended does not hold its end.
     """
     findings = find(found(run))
     sys.stdout.write(msgspec.json.encode(findings).decode() + "\n" if as_json else text(findings))
-    return 0
+    return FAILED if findings.end_missing else DONE
 
 
 def find(record: RunRecord) -> Findings:
@@ -58,6 +62,9 @@ def find(record: RunRecord) -> Findings:
         known, sequence, store_id = facts.fold_all(known, here.events), here.sequence, here.store_id
     except HoplineError as error:
         trouble = str(error)
+    missing = not live and record.status in ENDED and sequence is not None and known.ended is None
+    if missing and sequence is not None:
+        trouble = facts.end_missing(record.status, sequence)
     return Findings(
         instance=as_shown(record, live=live),
         live=live,
@@ -68,6 +75,7 @@ def find(record: RunRecord) -> Findings:
         ended=known.ended,
         reason=known.reason,
         trouble=trouble,
+        end_missing=missing,
     )
 
 
@@ -100,7 +108,7 @@ def text(findings: Findings) -> str:
     ]
     if record.ended_at is not None:
         rows.append(("ended", f"{record.ended_at} (after {age(since - seconds_since(record.ended_at))})"))
-    rows.append(("worker", facts.worker_sentence(worker) + _about(worker)))
+    rows.append(("worker", _worker(findings) + _about(worker)))
     if worker is not None:
         rows.append(("descendants", facts.descendants_sentence(worker)))
     rows.append(("journal", f"{events} events, {size(findings.journal_bytes)} in {record.journal}"))
@@ -130,6 +138,12 @@ def _status(findings: Findings) -> str:
         upto = "" if findings.last_sequence is None else f"; it is recorded up to event {findings.last_sequence}"
         return f"{shown}: its server is gone and had not ended it{upto}"
     return f"{shown}: {findings.reason}" if findings.reason else shown
+
+
+def _worker(findings: Findings) -> str:
+    if findings.worker is None and findings.live:
+        return "not started yet" if findings.trouble is None else "unknown: the server could not be asked"
+    return facts.newest_worker_sentence(findings.worker, findings.ended)
 
 
 def _about(worker: facts.Worker | None) -> str:

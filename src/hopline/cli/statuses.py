@@ -29,7 +29,11 @@ def meanings() -> list[tuple[str, str]]:
             str(DONE),
             "done; for `run` and `attach` also: the worker exited with 0, or the view was detached with Ctrl-\\",
         ),
-        (str(FAILED), "it failed, as the sentence on stderr says; `doctor`: something is wrong and was not put right"),
+        (
+            str(FAILED),
+            "it failed, as the sentence on stderr says; `doctor`: something is wrong and was not put right; "
+            "`logs`: some of it is lost",
+        ),
         (str(WRONG_USE), "wrong use: an option, an argument, a setting or an ambiguous RUN; nothing was done"),
         *((str(status), shared.get(status, f"`bridge` only: {name}")) for status, name in sorted(names.items())),
         ("the worker's", "`run` and `attach`, once the run has ended; a worker's own 1 to 255 looks like ours"),

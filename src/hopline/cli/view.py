@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from hopline.cli.controls import Controls
 from hopline.cli.feed import InputFeed
+from hopline.cli.gaps import Gaps
 from hopline.cli.keys import KeySource
 from hopline.cli.screen import Screen
 from hopline.cli.statusline import Facts, Rate
@@ -43,6 +44,7 @@ class ViewOptions:
         held: tells why the worker is held back, if it is, for the status line.
         known: what is known of the run up to the subscription's cursor.
         warnings: say what the server warns of.
+        after: the subscription's cursor.
     """
 
     as_json: bool = False
@@ -52,6 +54,7 @@ class ViewOptions:
     held: Callable[[], str | None] = lambda: None
     known: RunFacts = field(default_factory=RunFacts)
     warnings: bool = False
+    after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +104,11 @@ class View:
         seat: Seat | None = None,
     ) -> None:
         self.facts = options.known
-        self.cursor = 0
+        self.cursor = options.after
         """The last sequence shown."""
+        self.gaps = Gaps(options.after)
+        """What could not be shown."""
+        self._floor = 0
         self._screen = screen
         self._options = options
         self._subscription = subscription
@@ -127,6 +133,7 @@ class View:
             if not self._screen.wait_on():
                 self._advance(self._subscription.fileno() in ready)
             if self._complete() and not self._screen.wait_on():
+                self._tell_gaps()
                 return None
             self._tick()
             ready = self._wait()
@@ -201,7 +208,8 @@ class View:
     def _take_frame(self, line: bytes) -> None:
         if self._options.as_json:
             lines = read_lines(line)
-            self._place(lines.store_id)
+            self._place(lines.store_id, lines.floor)
+            self.gaps.unsure = self.gaps.unsure or any(head.type.startswith("agent_") for head, _ in lines.lines)
             fresh = [(head, event) for head, event in lines.lines if self._fresh(head.sequence)]
             self._screen.show("stdout", b"".join(bytes(event) + b"\n" for _, event in fresh))
             for head, event in fresh:
@@ -210,26 +218,42 @@ class View:
             through = lines.through_sequence
         else:
             batch = read_batch(line)
-            self._place(batch.store_id)
+            self._place(batch.store_id, batch.floor)
+            self.gaps.unsure = self.gaps.unsure or any(
+                isinstance(event, RunEvent) and event.execution_id is not None for event in batch.events
+            )
             self._show(batch.events)
             through = batch.through_sequence
         self.cursor = max(self.cursor, through)
 
-    def _place(self, store_id: str) -> None:
+    def _place(self, store_id: str, floor: int) -> None:
         if self._store_id and store_id != self._store_id:
             self.cursor = 0
+            self.gaps.restart(0)
         self._store_id = store_id
+        self._floor = floor
+
+    def _tell_gaps(self, now: float | None = None) -> None:
+        if (sentence := self.gaps.sentence(now)) is not None:
+            self._screen.say(sentence)
 
     def _fresh(self, sequence: int) -> bool:
         """Whether the event is neither shown already nor past where the view stops; counts it."""
         self._events += 1
         through = self._options.through
-        return sequence > self.cursor and (through is None or sequence <= through)
+        if sequence <= self.cursor or (through is not None and sequence > through):
+            return False
+        if self.gaps.take(sequence, self._floor):
+            self._tell_gaps(time.monotonic())
+        return True
 
     def _show(self, events: list[Output | RunEvent]) -> None:
         run: list[bytes] = []
         stream = ""
         for event in events:
+            if event.sequence > self.gaps.through + 1 and run:
+                self._write(stream, run)
+                run = []
             if not self._fresh(event.sequence):
                 continue
             if isinstance(event, RunEvent):

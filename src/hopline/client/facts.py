@@ -25,6 +25,9 @@ _SIGNALLED = 128
 RUN_ENDS = frozenset({"run_finished", "run_failed", "run_interrupted", "configuration_failed"})
 """Events that nothing of their run follows."""
 
+NEVER_BEGAN = frozenset({"run_failed", "configuration_failed"})
+"""Those of them that prove, without a worker before them, that none was started."""
+
 
 @dataclass(frozen=True, slots=True)
 class Worker:
@@ -100,15 +103,28 @@ def exit_status(facts: RunFacts) -> int:
     return 1 if worker.code is None else worker.code & 0xFF
 
 
+def end_missing(status: str, sequence: int) -> str:
+    """What to say of a run that ended and whose journal does not hold the end."""
+    return (
+        f"the end is missing: the record says that the run {'is ' if status == 'stopped' else ''}{status}, and the "
+        f"journal breaks off after event {sequence}; what came then is lost."
+    )
+
+
 def worker_sentence(worker: Worker | None) -> str:
     """The third fact: `exited with status 0`, `ended by signal 9 (SIGKILL)`, or that it is not known."""
     if worker is None:
-        return "never started"
+        return "not recorded"
     if worker.signal is not None:
         return f"ended by signal {signal_name(worker.signal)}"
     if worker.code is not None:
         return f"exited with status {worker.code}"
     return "running" if worker.retired is None else "unknown: nobody saw it end"
+
+
+def newest_worker_sentence(worker: Worker | None, ended: str | None) -> str:
+    """As `worker_sentence`, of the newest generation; that none ever started is said only where it is proven."""
+    return "never started" if worker is None and ended in NEVER_BEGAN else worker_sentence(worker)
 
 
 def descendants_sentence(worker: Worker | None) -> str:

@@ -24,9 +24,22 @@ def view(scripted):
 
     def make(frames, **options):
         server = scripted(lambda _: [subscribed(0), *frames])
-        return View(Screen(), ViewOptions(**options), Subscription(server.connection), gone)
+        made = View(Screen(), ViewOptions(**options), Subscription(server.connection), gone)
+        made.gaps.unsure = True  # what these scripts leave out is not what they are about
+        return made
 
     return make
+
+
+def test_what_was_dropped_is_told_where_it_is_missing(view, capfdbinary) -> None:
+    later = (output(4, "b"), event(5, "run_finished"))
+    shown = view([batch(1, output(1, "a")), batch(5, *later, history_after_sequence=3)])
+    assert shown.run() is None
+    out, told = capfdbinary.readouterr()
+    assert out == b"ab"
+    assert told == (
+        b"hopline: the output has a gap: 2 events were dropped before they could be shown (--when-journal-full).\n"
+    )
 
 
 def test_each_stream_goes_to_its_own_descriptor_in_order(view, capfdbinary) -> None:

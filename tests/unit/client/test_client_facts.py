@@ -1,4 +1,5 @@
 import msgspec
+import pytest
 
 from hopline.client import facts
 from hopline.client.facts import RunFacts, fold_all
@@ -97,6 +98,15 @@ def test_a_generation_whose_start_was_not_seen_still_tells_its_end() -> None:
     assert (
         facts.worker_sentence(folded(WorkerSignaled(generation=4, signal=15)).worker) == "ended by signal 15 (SIGTERM)"
     )
-    assert facts.worker_sentence(None) == "never started"
+    assert facts.worker_sentence(None) == "not recorded"
+
+
+@pytest.mark.parametrize(
+    ("ended", "told"),
+    [("configuration_failed", "never started"), ("run_failed", "never started"), ("run_interrupted", "not recorded")],
+)
+def test_that_no_worker_started_is_said_only_where_it_is_proven(ended: str | None, told: str) -> None:
+    assert facts.newest_worker_sentence(None, ended) == told
+    assert facts.newest_worker_sentence(None, None) == "not recorded"
     assert facts.descendants_sentence(None) == "unknown: not looked for yet"
     assert facts.descendants_sentence(folded(retired("unknown")).worker) == "unknown (marker)"
