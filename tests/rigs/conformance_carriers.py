@@ -77,6 +77,12 @@ class Carriers:
         self._stack.push_async_callback(peer.close)
         return peer
 
+    async def url(self) -> str:
+        """What a client of a gateway before the run's socket is given."""
+        if self._gateway is None:
+            self._gateway = await self._open_gateway(SocketDialer(self._run.path, GatewayLimits()))
+        return f"http://127.0.0.1:{self._gateway.port}/?token=t0ken"
+
     async def _websocket(self, dialer: Dialer) -> ClientConnection:
         if self._gateway is None:
             self._gateway = await self._open_gateway(dialer)

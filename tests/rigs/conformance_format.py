@@ -43,6 +43,8 @@ class Setup(Strict):
     read_only: bool = False
     worker: bool = False
     """A worker has started."""
+    terminal: bool = False
+    """It has a terminal of 80 columns and 24 rows."""
     executions: Executions | None = None
     every_kind: bool = False
     """Record one event of every form in payloads/."""

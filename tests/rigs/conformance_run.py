@@ -122,7 +122,7 @@ class ScenarioRun:
         kept = RunStore(RUN_ID, self.commits.notify) if setup.scratch else self._new_journal("journal")
         self.store = ScenarioStore(kept)
         self.store.name = setup.store_id
-        self.recorder = Recorder(kept, _record(self.path, folder))
+        self.recorder = Recorder(kept, _record(self.path, folder, setup.terminal))
         self.controller = Controller(self.recorder, self._launch, 5.0)
         self.subscriptions = Subscriptions(self.store, RUN_ID, self.recorder.fold)
         self.commits.listen(self.subscriptions.wake)
@@ -266,7 +266,7 @@ def every_form() -> list[tuple[str, Any]]:
     return [(kind, form) for kind, each in forms if not kind.startswith("invocation_") for form in each]
 
 
-def _record(path: Path, folder: Path) -> RunRecord:
+def _record(path: Path, folder: Path, terminal: bool) -> RunRecord:
     return RunRecord(
         id=RUN_ID,  # type: ignore[arg-type]  # a test's id
         run_id=RUN_ID,
@@ -278,6 +278,9 @@ def _record(path: Path, folder: Path) -> RunRecord:
         command=["cmd", "arg"],
         cwd="/",
         journal=str(folder / "journal"),
+        pty=terminal,
+        columns=80 if terminal else 0,
+        rows=24 if terminal else 0,
     )
 
 
