@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from hopline.client import connect, facts
+from hopline.client import connect, facts, socket_gone
 from hopline.client.batches import Head
 from hopline.errors import Corrupt, HoplineError, RunGone, Unavailable
 from hopline.journal import repair
@@ -19,6 +19,9 @@ from hopline.journal.view import JournalView
 from hopline.records import ENDED, JOURNAL_FOLDER, hold_lock, is_live, read_record, run_folder, run_ids
 from hopline.settings import runtime_folder
 from hopline.worker import processes, survivors
+
+ANSWER_SECONDS = 2.0
+"""How long a live run's server may take to answer nothing much."""
 
 Progress = Callable[[str, int, int], None]
 """Told the run, the bytes done and the bytes there are to do."""
@@ -81,6 +84,40 @@ def orphans(only: str | None = None) -> list[Orphan]:
         if not is_live(run_id)
         for one in survivors.find(run_id).processes
     ]
+
+
+class Unreachable(msgspec.Struct, frozen=True, kw_only=True):
+    """A live run whose server cannot be asked."""
+
+    run_id: str
+    pid: int
+    reason: str
+    """Why, and the next step."""
+
+
+def unreachable(only: str | None = None) -> list[Unreachable]:
+    """Live runs, or the one, whose server does not answer within ANSWER_SECONDS."""
+    chosen = run_ids() if only is None else [only]
+    found = [(run_id, _why_unreachable(run_id)) for run_id in sorted(chosen) if is_live(run_id)]
+    return [
+        Unreachable(run_id=run_id, pid=read_record(run_id).pid, reason=reason) for run_id, reason in found if reason
+    ]
+
+
+def _why_unreachable(run_id: str) -> str | None:
+    try:
+        record = read_record(run_id)
+    except Unavailable:  # it has not begun, or what is broken is its record
+        return None
+    try:
+        with connect(record.socket_path) as connection:
+            connection.check(ANSWER_SECONDS)
+    except RunGone:
+        over = not is_live(run_id) or read_record(run_id).status in ENDED
+        return None if over else str(socket_gone(record))
+    except HoplineError as error:
+        return str(error)
+    return None
 
 
 def stale_sockets(only: str | None = None) -> list[Path]:

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from hopline.cli import diagnosis
-from hopline.cli.diagnosis import JournalHealth, Orphan
+from hopline.cli.diagnosis import JournalHealth, Orphan, Unreachable
 from hopline.cli.listing import unreadable
 from hopline.cli.places import found, json_option
 from hopline.errors import Refused, Unavailable, UsageError
@@ -21,6 +21,8 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
     version: int = 1
     orphans: list[Orphan]
+    unreachable: list[Unreachable] = []
+    """Live runs whose servers do not answer."""
     stale_sockets: list[str]
     half_made: list[str]
     """Folders of runs whose server ended before it had begun."""
@@ -33,7 +35,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sound(self) -> bool:
         """Whether nothing is left to do."""
-        litter = self.orphans or self.stale_sockets or self.half_made or self.unreadable
+        litter = self.orphans or self.unreachable or self.stale_sockets or self.half_made or self.unreadable
         return not litter and all(journal.sound for journal in self.journals)
 
 
@@ -86,6 +88,7 @@ def diagnose(only: str | None, *, repair: bool) -> Diagnosis:
     progress.finish()
     return Diagnosis(
         orphans=orphans,
+        unreachable=diagnosis.unreachable(only),
         stale_sockets=[str(folder) for folder in sockets],
         half_made=[str(folder) for folder in half_made],
         unreadable=[str(run_folder(run_id) / RECORD_FILE) for run_id in unreadable()] if only is None else [],
@@ -102,6 +105,9 @@ def text(findings: Diagnosis) -> str:
         f" · end it: hopline doctor --end {orphan.pid}@{orphan.start_time:.2f}"
         for orphan in findings.orphans
     ]
+    if findings.unreachable:
+        lines.append(f"servers      {len(findings.unreachable)} cannot be asked")
+        lines += [f"  {plain(one.run_id)}: {one.reason}" for one in findings.unreachable]
     lines.append(f"sockets      {len(findings.stale_sockets) or 'none'} left behind")
     lines += [f"  {path} · remove it: hopline doctor --repair" for path in findings.stale_sockets]
     if findings.half_made:

@@ -209,7 +209,7 @@ class View:
         if self._options.as_json:
             lines = read_lines(line)
             self._place(lines.store_id, lines.floor)
-            self.gaps.unsure = self.gaps.unsure or any(head.type.startswith("agent_") for head, _ in lines.lines)
+            self.gaps.unsure |= any(head.type.startswith("agent_") for head, _ in lines.lines)
             fresh = [(head, event) for head, event in lines.lines if self._fresh(head.sequence)]
             self._screen.show("stdout", b"".join(bytes(event) + b"\n" for _, event in fresh))
             for head, event in fresh:
@@ -219,11 +219,10 @@ class View:
         else:
             batch = read_batch(line)
             self._place(batch.store_id, batch.floor)
-            self.gaps.unsure = self.gaps.unsure or any(
-                isinstance(event, RunEvent) and event.execution_id is not None for event in batch.events
-            )
+            self.gaps.unsure |= any(isinstance(event, RunEvent) and event.execution_id for event in batch.events)
             self._show(batch.events)
             through = batch.through_sequence
+        self._tell_gaps(time.monotonic())
         self.cursor = max(self.cursor, through)
 
     def _place(self, store_id: str, floor: int) -> None:
@@ -243,17 +242,13 @@ class View:
         through = self._options.through
         if sequence <= self.cursor or (through is not None and sequence > through):
             return False
-        if self.gaps.take(sequence, self._floor):
-            self._tell_gaps(time.monotonic())
+        self.gaps.take(sequence, self._floor)
         return True
 
     def _show(self, events: list[Output | RunEvent]) -> None:
         run: list[bytes] = []
         stream = ""
         for event in events:
-            if event.sequence > self.gaps.through + 1 and run:
-                self._write(stream, run)
-                run = []
             if not self._fresh(event.sequence):
                 continue
             if isinstance(event, RunEvent):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hopline.client.connection import Connection, connect
 from hopline.client.start import ServerStart, reopen, start_run
 from hopline.client.subscription import Subscription
-from hopline.errors import RunGone
+from hopline.errors import RunGone, Unavailable
 from hopline.records import ENDED, RunRecord, is_live, read_record, shown_status
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def dial(record: RunRecord) -> Connection:
             if not live:
                 return connect(reopen(record.id).begin().socket_path)
             if time.monotonic() > deadline:
-                raise
+                raise socket_gone(record) from None
             time.sleep(0.02)
 
 
@@ -110,14 +110,30 @@ def dial_live(record: RunRecord, wanted: str) -> Connection:
     Args:
         wanted: what was asked, for the message.
 
-    Raises RunGone when the run has ended.
+    Raises RunGone when the run has ended, Unavailable when its server cannot be reached or does not answer.
     """
     if is_live(record.id):
         try:
-            return connect(record.socket_path)
+            return _checked(connect(record.socket_path))
         except RunGone:
             record = read_record(record.id)
-            if record.status not in ENDED:
-                raise
+            if record.status not in ENDED and is_live(record.id):
+                raise socket_gone(record) from None
     status = shown_status(record)
     raise RunGone(f"run {record.id} ({record.name}) is {status}: there is nothing to {wanted}; see: hopline ls")
+
+
+def _checked(connection: Connection) -> Connection:
+    try:
+        connection.check()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def socket_gone(record: RunRecord) -> Unavailable:
+    """That a run lives and nobody can reach it."""
+    return Unavailable(
+        f"the run lives (server pid {record.pid}) but its socket is gone; end the run: hopline stop {record.id}"
+    )

@@ -14,7 +14,7 @@ import msgspec
 
 from hopline.errors import ConnectDenied, ConnectFailed, Refused, RunGone, Unavailable
 from hopline.settings import private_folder, runtime_folder
-from hopline.wire.client.requests import Request, encode_request
+from hopline.wire.client.requests import QueryEvents, Request, encode_request
 from hopline.wire.client.responses import Response, ResponseRefused, decode_response
 from hopline.wire.client.streams import MAX_LINE_BYTES
 from hopline.wire.jsonl import LineSplitter
@@ -26,7 +26,13 @@ ANSWER_SECONDS = 30.0
 WRITE_SECONDS = 40.0
 """How long the server may take no byte of a request (reference 11.1, status 7)."""
 
+FIRST_ANSWER_SECONDS = 5.0
+"""How long a server of this machine may take for its first answer: its loop never blocks, so it is stopped or stuck."""
+
 READ_BYTES = 1 << 20
+
+_UNREAD = ("", "unknown")
+"""Request ids of refusals by a server that has not read the request."""
 
 CLIENT_ID = "hopline-" + os.urandom(8).hex()
 """Names this process on every request (WP-IDENTITY)."""
@@ -38,10 +44,13 @@ class Connection:
     Args:
         read_fd, write_fd: connected descriptors, owned from now on; they may be one and the same.
         peer: what is at the other end, for messages.
+        pid: the server's process, of this machine; 0 when it is elsewhere or not known.
     """
 
-    def __init__(self, read_fd: int, write_fd: int, peer: str) -> None:
+    def __init__(self, read_fd: int, write_fd: int, peer: str, pid: int = 0) -> None:
         self.peer = peer
+        self._pid = pid
+        self._answered = not pid
         self._read_fd = read_fd
         self._write_fd = write_fd
         self._splitter = LineSplitter(MAX_LINE_BYTES)
@@ -63,6 +72,7 @@ class Connection:
                     raise Unavailable(f"{self.peer} takes no requests; look at it: hopline doctor")
                 rest = rest[os.write(self._write_fd, rest) :]
         except (BrokenPipeError, ConnectionError) as error:
+            self._raise_what_was_answered()
             raise RunGone(f"{self.peer} has left; look at the run: hopline ls --all") from error
         return request_id
 
@@ -88,14 +98,20 @@ class Connection:
         return self._lines.popleft() if self._lines else None
 
     def receive(self, seconds: float) -> bytes | None:
-        """The next line, waiting up to `seconds`. Returns None at the end of the stream; raises Unavailable."""
+        """The next line, waiting up to `seconds`. Returns None at the end of the stream; raises Unavailable.
+
+        A server of this machine that has never answered is given no more than FIRST_ANSWER_SECONDS.
+        """
+        if not self._answered:
+            seconds = min(seconds, FIRST_ANSWER_SECONDS)
         deadline = time.monotonic() + seconds
         while (line := self.take_line()) is None:
             if self.ended:
                 return None
             if not _ready(self._read_fd, select.POLLIN, deadline - time.monotonic()):
-                raise Unavailable(f"{self.peer} did not answer within {seconds:g} s; look at it: hopline doctor")
+                raise Unavailable(self._silence(seconds))
             self.fill()
+        self._answered = True
         return line
 
     def ask(self, request: Request, seconds: float = ANSWER_SECONDS) -> Response:
@@ -103,9 +119,32 @@ class Connection:
         request_id = self.send(request)
         while (line := self.receive(seconds)) is not None:
             response = answer(line, self.peer)
-            if response.request_id == request_id:
+            if response.request_id in (request_id, *(() if response.ok else _UNREAD)):
                 return accepted(response)
         raise RunGone(f"{self.peer} left before it answered; look at the run: hopline ls --all")
+
+    def check(self, seconds: float = FIRST_ANSWER_SECONDS) -> None:
+        """Ask for nothing, to see that the server answers before a command is sent. Raises as `ask` does."""
+        self.ask(QueryEvents(after_sequence=0, before_sequence=1), seconds)
+
+    def _silence(self, seconds: float) -> str:
+        if self._pid:
+            return f"{self.peer} (pid {self._pid}) does not answer; it may be stopped: kill -CONT {self._pid}"
+        return f"{self.peer} did not answer within {seconds:g} s; look at it: hopline doctor"
+
+    def _raise_what_was_answered(self) -> None:
+        """A server that hangs up before it reads, such as one with too many connections, has said why."""
+        try:
+            while _ready(self._read_fd, select.POLLIN, 0) and self.fill():
+                pass
+        except (OSError, ConnectFailed):
+            return
+        while (line := self.take_line()) is not None:
+            try:
+                response = answer(line, self.peer)
+            except ConnectFailed:
+                continue
+            accepted(response)
 
     def close(self) -> None:
         """Hang up; a second time does nothing."""
@@ -153,7 +192,7 @@ def connect(path: str) -> Connection:
     try:
         end.settimeout(CONNECT_SECONDS)
         end.connect(path)
-        _check_owner(end, path)
+        pid = _check_owner(end, path)
         end.setblocking(True)
     except OSError as error:
         end.close()
@@ -162,20 +201,22 @@ def connect(path: str) -> Connection:
         end.close()
         raise
     descriptor = end.detach()
-    return Connection(descriptor, descriptor, "the run's server")
+    return Connection(descriptor, descriptor, "the run's server", pid)
 
 
-def _check_owner(end: "object", path: str) -> None:
+def _check_owner(end: "object", path: str) -> int:
+    """The pid of whoever listens, 0 when the system does not tell. Raises ConnectDenied when it is not ours."""
     import socket
     import struct
 
     assert isinstance(end, socket.socket)
     if not hasattr(socket, "SO_PEERCRED"):
-        return
+        return 0
     credentials = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    _, uid, _ = struct.unpack("3i", credentials)
+    pid, uid, _ = struct.unpack("3i", credentials)
     if uid not in (os.getuid(), 0):
         raise ConnectDenied(f"{path} is served by user {uid}, not by you; remove it or set XDG_RUNTIME_DIR.")
+    return int(pid)
 
 
 def _told(error: OSError, path: str) -> Exception:

@@ -1,3 +1,4 @@
+import json
 import os
 import socket
 from pathlib import Path
@@ -45,6 +46,31 @@ def test_a_server_that_left_takes_no_more_requests(scripted) -> None:
     with pytest.raises(RunGone, match="has left"):
         for _ in range(3):
             server.connection.send(QuerySnapshot())
+
+
+def test_what_a_server_said_before_it_hung_up_is_told_when_a_request_finds_it_gone() -> None:
+    ours, theirs = socket.socketpair()
+    refusal = refused("too_many_connections", "As many are open as may be.", "Close one and try again.")
+    ours.sendall(json.dumps({**refusal, "request_id": "unknown"}).encode() + b"\n")
+    ours.close()
+    descriptor = theirs.detach()
+    with (
+        Connection(descriptor, descriptor, "the run's server") as connection,
+        pytest.raises(Refused, match=r"^As many are open as may be; Close one"),
+    ):
+        connection.ask(QuerySnapshot())
+
+
+def test_a_server_of_this_machine_that_never_answers_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hopline.client.connection.FIRST_ANSWER_SECONDS", 0.01)
+    ours, theirs = socket.socketpair()
+    descriptor = theirs.detach()
+    with (
+        ours,
+        Connection(descriptor, descriptor, "the run's server", 4711) as connection,
+        pytest.raises(Unavailable, match=r"\(pid 4711\) does not answer; it may be stopped: kill -CONT 4711"),
+    ):
+        connection.ask(QuerySnapshot())
 
 
 def test_silence_is_told_after_the_deadline() -> None:
