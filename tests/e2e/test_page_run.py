@@ -74,7 +74,7 @@ def test_input_interrupt_restart_and_stop_are_proven_step_by_step(web: Web, watc
     watched.page.keyboard.type("hello")
     watched.page.keyboard.press("Enter")
     watched.wait_for_output("got hello")
-    assert watched.wait_for_steps("input") == {"asked": True, "accepted": True}
+    assert watched.wait_for_steps("input") == {"asked": True, "accepted": True, "delivered": True}
     watched.page.keyboard.press("ArrowUp")
     expect(watched.locator(".prompt input")).to_have_value("hello")
     watched.page.keyboard.press("Escape")
@@ -298,3 +298,37 @@ def test_light_dark_and_wrapping_are_a_persons_choice(web: Web, watched: Watched
     watched.page.reload()
     watched.wait_for_output("x{110}")
     assert watched.page.evaluate(ground) != before
+
+
+def test_a_workers_terminal_takes_keys_and_this_windows_size(web: Web, watched: Watched) -> None:
+    record = detached("--pty", "--", "bash", "--norc")
+    wait_for_output(record["id"], b"bash")
+    watched.open(web, record["id"])
+    watched.wait_for_output(r"bash\S*[#$]")
+    size = watched.page.get_by_role("button", name="Size of the worker's terminal")
+    expect(size).to_have_text("80×24")
+    watched.locator(".xterm").click()
+    watched.page.keyboard.type("stty size; echo /?.")
+    watched.page.keyboard.press("Enter")
+    watched.wait_for_output("24 80\n/\\?\\.\n")
+    expect(watched.locator("dialog")).to_be_hidden()
+
+    watched.page.keyboard.press("Control+\\")
+    size.click()
+    expect(size).not_to_have_text("80×24")
+    columns, rows = size.inner_text().split("×")
+    watched.page.keyboard.press("i")
+    watched.page.keyboard.type("stty size")
+    watched.page.keyboard.press("Enter")
+    watched.wait_for_output(f"{rows} {columns}")
+
+
+def test_a_page_answers_no_question_that_is_for_a_terminal(web: Web, watched: Watched) -> None:
+    questions = r"\033[6n\033[c\033[>c\033[?6n\033]10;?\007\033[?2026\$p\033P\$qm\033\\\\"
+    script = f"stty raw -echo; read -n1 x; printf '{questions}'; read -t 1.5 -n1 x; stty sane; echo \"heard[$x]\"; cat"
+    record = detached("--pty", "--", "bash", "-c", script)
+    watched.open(web, record["id"])
+    watched.wait_for_claim("^live")
+    watched.locator(".xterm").click()
+    watched.page.keyboard.press("x")
+    watched.wait_for_output(r"heard\[\]")

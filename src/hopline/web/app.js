@@ -22,6 +22,7 @@ const listing = new Listing(() => draw());
  * @property {() => void} update
  * @property {(event: KeyboardEvent) => boolean} key
  * @property {() => void} dispose
+ * @property {boolean} [takesKeys]  whether keys in its terminal are a worker's
  * @property {() => void} [hurry]
  * @property {() => void} [showKeys]
  */
@@ -71,7 +72,8 @@ async function route() {
 /** @param {KeyboardEvent} event */
 function key(event) {
   const target = /** @type {HTMLElement} */ (event.target);
-  const writing = target.closest("input, textarea, select, [contenteditable]") && !target.closest(".xterm");
+  const terminal = target.closest(".xterm");
+  const writing = terminal ? page?.takesKeys : target.closest("input, textarea, select, [contenteditable]");
   if (event.ctrlKey || event.metaKey || event.altKey || writing || isAsking()) return;
   if (event.key === "?") page?.showKeys ? page.showKeys() : void showKeys(() => {});
   else if (event.key === "t") nextTheme();

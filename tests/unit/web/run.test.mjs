@@ -61,7 +61,7 @@ test("only an agent's loop can be steered", () => {
 });
 
 const steps = (proof) => proof.steps.map((step) => [step.label, step.at]);
-const asked = (action, second, more = {}) => ({ action, at: at(second), acceptedAt: null, error: null, generation: 1, ...more });
+const asked = (action, second, more = {}) => ({ action, at: at(second), acceptedAt: null, deliveredAt: null, error: null, generation: 1, ...more });
 
 test("nothing is proven of what nobody asked", () => assert.equal(proofOf(folded(...STARTED), undefined, "stop"), null));
 
@@ -122,7 +122,14 @@ test("a restart is proven by its new generation", () => {
   assert.deepEqual(steps(proofOf(run, mine, "restart")).at(-1), ["started again", at(13)]);
 });
 
-test("input is accepted when its Response came", () => {
+test("input is accepted when its Response came, and delivered only when that says so", () => {
   const proof = proofOf(folded(...STARTED), asked("input", 5, { acceptedAt: at(6) }), "input");
-  assert.deepEqual(steps(proof), [["asked", at(5)], ["accepted", at(6)]]);
+  assert.deepEqual(steps(proof), [["asked", at(5)], ["accepted", at(6)], ["delivered", null]]);
+  const all = proofOf(folded(...STARTED), asked("input", 5, { acceptedAt: at(6), deliveredAt: at(6) }), "input");
+  assert.equal(isPending(all), false);
+});
+
+test("the size of the worker's terminal is the one of its last change, and no control", () => {
+  const run = folded(...STARTED, control(2, "/resize 100x30", "consumed"), control(3, "/resize 120x40", "consumed"));
+  assert.deepEqual([run.size, run.controls], [{ columns: 120, rows: 40 }, []]);
 });

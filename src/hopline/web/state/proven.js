@@ -10,9 +10,10 @@
  * What this page asked and how far its own requests have come; what others asked shows by its events alone.
  *
  * @typedef {object} Asked
- * @property {"interrupt" | "stop" | "restart" | "input" | "pause" | "resume" | "steer"} action
+ * @property {"interrupt" | "stop" | "restart" | "input" | "pause" | "resume" | "steer" | "resize"} action
  * @property {string} at
  * @property {string | null} acceptedAt  when the Response came
+ * @property {string | null} deliveredAt  the same, when it said that all of it is in the worker's input
  * @property {string | null} error
  * @property {number} generation  the worker's, when it was asked
  *
@@ -73,6 +74,7 @@ export function proofOf(run, asked, action) {
       steps.push({ label: "delivered", at: after(told.proven?.at) });
       break;
     case "input":
+      steps.push({ label: "delivered", at: asked?.deliveredAt ?? null });
       break;
     case "stop":
       steps.push({ label: "worker ended", at: later(worker?.endedAt) });

@@ -36,6 +36,7 @@
  * @property {Control[]} controls  the latest, oldest first
  * @property {Record<string, number>} delivered  how often each action was proven
  * @property {{ text: string, at: string } | null} warning  the latest
+ * @property {{ columns: number, rows: number } | null} size  of the worker's terminal, as it was last changed
  */
 
 const ENDS = new Set(["run_finished", "run_failed", "run_interrupted", "configuration_failed"]);
@@ -56,6 +57,7 @@ export function emptyRun() {
     controls: [],
     delivered: {},
     warning: null,
+    size: null,
   };
 }
 
@@ -130,6 +132,8 @@ function controlled(run, event) {
     error: event.diagnostic?.summary ?? null,
   };
   const proven = status === "delivered" || status === "consumed";
+  const resized = /^\/resize (\d+)x(\d+)$/.exec(event.text);
+  if (resized) return { ...run, size: { columns: Number(resized[1]), rows: Number(resized[2]) } };
   return {
     ...run,
     controls: [...run.controls, control].slice(-KEPT_CONTROLS),

@@ -67,6 +67,11 @@ export class Output {
     return this.#writer.backlog;
   }
 
+  /** How large a terminal fits this place. */
+  get room() {
+    return this.#screen.room;
+  }
+
   get search() {
     return this.#screen.search;
   }
@@ -217,8 +222,6 @@ export class Output {
     const toEnd = this.following;
     this.following = false;
     this.shown.trimEnd(SHOWN_LENGTH);
-    const line = this.#writer.lineOf(first) ?? 0;
-    const offset = this.terminal.buffer.active.viewportY - line;
     const split = this.shown.list.findIndex((piece) => piece.sequence >= first);
     const epoch = this.#epoch;
     const [screen, writer] = this.#build(READING_LINES, true);
@@ -231,6 +234,7 @@ export class Output {
       discard(screen);
       return;
     }
+    const offset = this.terminal.buffer.active.viewportY - (this.#writer.lineOf(first) ?? 0);
     screen.terminal.scrollToLine(Math.max(0, (writer.lineOf(first) ?? 0) + offset));
     this.#replace(screen, writer);
     writer.write(this.shown.later(writer.written));

@@ -62,7 +62,8 @@ const LIGHT = {
   overviewRulerBorder: "#00000000",
 };
 
-/** @param {boolean} dark */
-export function palette(dark) {
-  return dark ? DARK : LIGHT;
+/** @param {boolean} dark @param {boolean} cursor  whether there is one: output that goes to a pipe has none */
+export function palette(dark, cursor) {
+  const colours = dark ? DARK : LIGHT;
+  return cursor ? { ...colours, cursor: colours.foreground, cursorAccent: colours.background } : colours;
 }

@@ -7,11 +7,16 @@ import { WebLinksAddon } from "../vendor/addon-web-links/addon-web-links.mjs";
 import { Terminal } from "../vendor/xterm/xterm.mjs";
 import { allowTerminalStyles } from "./csp.js";
 import { palette } from "./palette.js";
+import { silence } from "./silence.js";
 
 /** Columns in panning mode: what most programs are written for. */
 export const PAN_COLUMNS = 120;
 
+const MIN_COLUMNS = 20;
+
 const MONO = 'ui-monospace, "SF Mono", "Cascadia Code", "JetBrains Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
+
+/** @typedef {{ columns: number, rows: number }} Size */
 
 /**
  * @typedef {object} ScreenOptions
@@ -21,6 +26,8 @@ const MONO = 'ui-monospace, "SF Mono", "Cascadia Code", "JetBrains Mono", Menlo,
  * @property {number} scrollback  lines
  * @property {(url: string) => void} onLink  a link is pointed at; "" when it is left
  * @property {(title: string) => void} onTitle
+ * @property {Size | null} pty  the size of the worker's own terminal, which is kept; null when it writes to a pipe
+ * @property {(keys: string) => void} onKeys  what a person typed, for the worker's terminal
  */
 
 export class Screen {
@@ -39,9 +46,9 @@ export class Screen {
     const hover = { hover: (/** @type {unknown} */ _, /** @type {string} */ url) => options.onLink(url), leave: () => options.onLink("") };
     this.terminal = new Terminal({
       allowProposedApi: true,
-      convertEol: true,
-      cursorInactiveStyle: "none",
-      disableStdin: true,
+      convertEol: options.pty === null,
+      cursorInactiveStyle: "outline",
+      disableStdin: options.pty === null,
       drawBoldTextInBrightColors: false,
       fontFamily: MONO,
       fontSize: 13,
@@ -53,33 +60,48 @@ export class Screen {
       screenReaderMode: options.spoken,
       scrollback: options.scrollback,
       scrollSensitivity: 2,
-      theme: palette(options.dark),
+      theme: palette(options.dark, options.pty !== null),
     });
     this.terminal.loadAddon(this.#fit);
     this.terminal.loadAddon(this.search);
     this.terminal.loadAddon(new Unicode11Addon());
     this.terminal.loadAddon(new WebLinksAddon((_, url) => follow(url), hover));
     this.terminal.unicode.activeVersion = "11";
-    this.terminal.attachCustomKeyEventHandler(() => false);
+    this.terminal.attachCustomKeyEventHandler((event) => this.#isForWorker(event));
+    silence(this.terminal);
+    this.terminal.onData((keys) => this.#options.pty !== null && options.onKeys(keys));
     this.terminal.onTitleChange(options.onTitle);
     this.terminal.open(place);
     this.fit();
   }
 
-  /** Take the size of the place it is in. */
-  fit() {
+  /** How much fits the place it is in; null while it is not shown. @returns {Size | null} */
+  get room() {
     const proposed = this.#fit.proposeDimensions();
-    if (!proposed || !Number.isFinite(proposed.cols) || proposed.rows < 1) return;
-    const cols = this.#options.pan ? Math.max(PAN_COLUMNS, proposed.cols) : Math.max(20, proposed.cols);
-    if (cols !== this.terminal.cols || proposed.rows !== this.terminal.rows) this.terminal.resize(cols, proposed.rows);
+    if (!proposed || !Number.isFinite(proposed.cols) || proposed.rows < 1) return null;
+    return { columns: Math.max(MIN_COLUMNS, proposed.cols), rows: proposed.rows };
+  }
+
+  /** Take the size of the worker's terminal, or of the place it is in. */
+  fit() {
+    const { pan, pty } = this.#options;
+    const size = pty ?? this.room;
+    if (!size) return;
+    const columns = pan && !pty ? Math.max(PAN_COLUMNS, size.columns) : size.columns;
+    if (columns !== this.terminal.cols || size.rows !== this.terminal.rows) this.terminal.resize(columns, size.rows);
   }
 
   /** @param {Partial<ScreenOptions>} changes */
   change(changes) {
     this.#options = { ...this.#options, ...changes };
-    if (changes.dark !== undefined) this.terminal.options.theme = palette(changes.dark);
+    const { dark, pty } = this.#options;
+    if (changes.dark !== undefined || changes.pty !== undefined) this.terminal.options.theme = palette(dark, pty !== null);
     if (changes.spoken !== undefined) this.terminal.options.screenReaderMode = changes.spoken;
-    if (changes.pan !== undefined) this.fit();
+    if (changes.pan !== undefined || changes.pty !== undefined) this.fit();
+    if (changes.pty !== undefined) {
+      this.terminal.options.convertEol = changes.pty === null;
+      this.terminal.options.disableStdin = changes.pty === null;
+    }
   }
 
   /** Whether the last line is in view. */
@@ -95,6 +117,17 @@ export class Screen {
 
   dispose() {
     this.terminal.dispose();
+  }
+
+  /** Keys go to a worker's terminal while it has the focus; Ctrl-\ leaves it, as it leaves `attach --raw`. @param {KeyboardEvent} event */
+  #isForWorker(event) {
+    if (this.#options.pty === null) return false;
+    if (event.ctrlKey && event.key === "\\") {
+      if (event.type === "keydown") this.terminal.blur();
+      event.preventDefault();
+      return false;
+    }
+    return true;
   }
 }
 

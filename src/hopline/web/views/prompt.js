@@ -60,7 +60,7 @@ export class Prompt {
     if (line) this.#past = [...this.#past.filter((one) => one !== line), line].slice(-REMEMBERED);
     this.#back = 0;
     this.#sending += 1;
-    const taken = await this.#steering.input(`${line}\n`);
+    const taken = await this.#steering.input(`${line}${this.#steering.lineEnd}`);
     this.#sending -= 1;
     if (!taken && field.value === "") field.value = line;
     this.#onChange();
@@ -68,7 +68,8 @@ export class Prompt {
 
   async #end() {
     const { generation } = this.#steering;
-    if (await this.#steering.endInput()) this.#endedFor = generation;
+    // A terminal's end of input is for whoever reads just then; more may follow.
+    if ((await this.#steering.endInput()) && this.#steering.lineEnd === "\n") this.#endedFor = generation;
     this.#onChange();
   }
 

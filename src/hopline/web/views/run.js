@@ -15,8 +15,10 @@ import { provenPanel } from "./proven.js";
 import { controls, heading, tabs } from "./run_head.js";
 import { Steering } from "./steering.js";
 import { stage } from "./stage.js";
+import { sameSize, sizeOf } from "./terminal_size.js";
 
 /** @import { Output } from "../terminal/output.js" */
+/** @import { Size } from "../terminal/screen.js" */
 /** @import { Listing } from "../wire/listing.js" */
 
 /** @typedef {"output" | "events" | "proven"} Tab */
@@ -27,6 +29,12 @@ export class RunPage {
   tab = "output";
   /** What the output calls itself, by its escape sequence. */
   outputTitle = "";
+  /**
+   * The size of the worker's terminal; null when it writes to a pipe.
+   *
+   * @type {Size | null}
+   */
+  size = null;
   /** The address of the link that is pointed at. */
   link = "";
   steering;
@@ -75,6 +83,11 @@ export class RunPage {
     return (this.follower !== null && isOver(this.follower.run)) || this.row?.live === false;
   }
 
+  /** Whether keys in the terminal are the worker's. */
+  get takesKeys() {
+    return this.size !== null && !this.isOver;
+  }
+
   get title() {
     return `${this.name}: ${this.status} · hopline`;
   }
@@ -86,6 +99,7 @@ export class RunPage {
       follower.interrupted = row?.status === "interrupted" && !row.live;
       this.steering.generation = follower.run.worker?.generation ?? 1;
     }
+    this.#takeSize(sizeOf(follower?.run, row));
     if (this.isOver) markSeen(this.id);
     this.#announce();
     render(this.#template(Date.now() + this.#listing.skew), this.#root);
@@ -153,6 +167,12 @@ export class RunPage {
     this.update();
   }
 
+  /** Give the worker's terminal the size of this window. */
+  resize() {
+    const room = this.output?.room;
+    if (room) void this.steering.resize(room);
+  }
+
   /** The network came back, or the person looks: try at once. */
   hurry() {
     this.follower?.hurry();
@@ -175,6 +195,8 @@ export class RunPage {
       dark: isDark(),
       pan: settings.pan,
       spoken: settings.spoken,
+      pty: this.size,
+      onKeys: (/** @type {string} */ keys) => this.takesKeys && this.steering.type(keys),
       onLink: (/** @type {string} */ url) => ((this.link = url), this.#soon()),
       onTitle: (/** @type {string} */ title) => ((this.outputTitle = title.slice(0, 200)), this.#soon()),
     };
@@ -188,6 +210,14 @@ export class RunPage {
       () => this.#soon(),
     );
     await this.follower.follow();
+  }
+
+  /** @param {Size | null} size */
+  #takeSize(size) {
+    if (sameSize(this.size, size)) return;
+    this.size = size;
+    this.steering.lineEnd = size ? "\r" : "\n";
+    this.output?.change({ pty: size });
   }
 
   /** One drawing for everything that changes until the next frame. */

@@ -42,7 +42,31 @@ export function heading(page, claim, now) {
       : nothing}
     <div class="actions">
       <button type="button" class="quiet icon" aria-label="Find" title="Find in the output (/)" @click=${() => page.find()}>${icon("find")}</button>
-      <button
+      ${page.size ? terminalSize(page) : wrapping(page)}
+      <button type="button" class="quiet icon" aria-label="Light or dark" title="Light or dark (t)" @click=${nextTheme}>${icon("theme")}</button>
+      <button type="button" class="quiet icon keys-button" aria-label="Keys" title="Keys (?)" @click=${() => page.showKeys()}>?</button>
+    </div>
+  </header>`;
+}
+
+/** @param {RunPage} page */
+function terminalSize(page) {
+  const { columns, rows } = page.size ?? { columns: 0, rows: 0 };
+  return html`<button
+    type="button"
+    class="quiet wrap"
+    ?disabled=${page.isOver}
+    aria-label="Size of the worker's terminal: ${columns} by ${rows}"
+    title="The worker's terminal is ${columns} by ${rows}; press to give it the size of this window"
+    @click=${() => page.resize()}
+  >
+    ${columns}×${rows}
+  </button>`;
+}
+
+/** @param {RunPage} page */
+function wrapping(page) {
+  return html`<button
         type="button"
         class="quiet wrap"
         aria-label="Wrap lines"
@@ -51,11 +75,7 @@ export function heading(page, claim, now) {
         @click=${() => page.togglePan()}
       >
         ${settings.pan ? "pan" : "wrap"}
-      </button>
-      <button type="button" class="quiet icon" aria-label="Light or dark" title="Light or dark (t)" @click=${nextTheme}>${icon("theme")}</button>
-      <button type="button" class="quiet icon keys-button" aria-label="Keys" title="Keys (?)" @click=${() => page.showKeys()}>?</button>
-    </div>
-  </header>`;
+      </button>`;
 }
 
 /** @param {RunPage} page */

@@ -12,7 +12,7 @@ export function stage(page, place) {
   const parked = follower?.position.phase === "parked";
   const silent = follower !== null && output !== null && !output.recent.list.length && !output.shown.list.length;
   const opening = !follower || follower.position.phase === "opening";
-  return html`<div class="stage ${settings.pan ? "pan" : ""}">
+  return html`<div class="stage ${page.size ? "pty" : settings.pan ? "pan" : ""}">
     ${place} ${output ? above(page) : nothing}
     ${silent && !opening ? html`<p class="silent">${page.isOver ? "It wrote nothing." : "Nothing written yet."}</p>` : nothing}
     ${output && !output.following && !parked
@@ -20,6 +20,7 @@ export function stage(page, place) {
           Jump to live${output.fresh ? html` <span>(${number(output.fresh)} new)</span>` : nothing}
         </button>`
       : nothing}
+    ${page.takesKeys ? html`<p class="typing">Keys go to the worker; <kbd>Ctrl</kbd> <kbd>\\</kbd> leaves</p>` : nothing}
     ${link ? html`<p class="link-target">${link}</p>` : nothing}
   </div>`;
 }

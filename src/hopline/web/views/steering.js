@@ -13,6 +13,8 @@ export class Steering {
   asked = new Map();
   /** The worker's generation, stamped on what is asked. */
   generation = 1;
+  /** What ends a line of input: Enter, where the worker has a terminal. */
+  lineEnd = "\n";
   /** Until when a worker that was told to leave may stay, in milliseconds; 0 when none was told. */
   leaveBy = 0;
 
@@ -20,6 +22,9 @@ export class Steering {
   #input;
   #history;
   #onChange;
+  #typed = "";
+  /** @type {Promise<void> | null} */
+  #typing = null;
 
   /** @param {string} runId @param {string} clientId @param {() => void} onChange */
   constructor(runId, clientId, onChange) {
@@ -56,6 +61,27 @@ export class Steering {
   /** @param {string} text */
   steer(text) {
     return this.#ask(this.#control, "steer", "command.steer", { text });
+  }
+
+  /** @param {{ columns: number, rows: number }} size  of the worker's terminal, for everybody */
+  resize(size) {
+    return this.#ask(this.#control, "resize", "command.resize", size);
+  }
+
+  /** Keys for the worker's terminal, in the order they were pressed. @param {string} keys */
+  type(keys) {
+    this.#typed += keys;
+    this.#typing ??= this.#sendTyped();
+  }
+
+  /** What comes while one request is under way goes with the next. */
+  async #sendTyped() {
+    while (this.#typed) {
+      const text = this.#typed;
+      this.#typed = "";
+      if (!(await this.input(text))) this.#typed = "";
+    }
+    this.#typing = null;
   }
 
   /** @param {string} text  with its newline */
@@ -104,12 +130,13 @@ export class Steering {
    */
   async #ask(requests, action, type, fields, millis) {
     /** @type {Asked} */
-    const asked = { action, at: new Date().toISOString(), acceptedAt: null, error: null, generation: this.generation };
+    const asked = { action, at: new Date().toISOString(), acceptedAt: null, deliveredAt: null, error: null, generation: this.generation };
     this.asked.set(action, asked);
     this.#onChange();
     try {
-      await requests.ask(type, fields, millis);
+      const { ack } = await requests.ask(type, fields, millis);
       asked.acceptedAt = new Date().toISOString();
+      if (ack?.status === "delivered") asked.deliveredAt = asked.acceptedAt;
       return true;
     } catch (error) {
       asked.error = error instanceof Error ? error.message : String(error);
