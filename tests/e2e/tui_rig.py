@@ -45,7 +45,7 @@ def on_run(run: str, body: Callable[[Seat, Run], Awaitable[None]], size: tuple[i
     async def sit() -> HoplineApp:
         async with open_run(LocalRun(run), backoff_seconds=KEPT_BACKOFF) as found:
             assert found.record is not None
-            app = run_app(found, found.record.name)
+            app = run_app(found, found.record.name, near=True)
             async with app.run_test(size=size) as seat:
                 await body(seat, found)
             return app
@@ -117,6 +117,18 @@ class Tmux:
     def modes(self) -> str:
         """Whether the second screen, the mouse and the cursor are on: `0 0 1` for a terminal as a shell has it."""
         return self._tell("display-message", "-p", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}").strip()
+
+    def escape(self) -> None:
+        """Escape, and a moment by which it is told from the beginning of another key."""
+        self.press("Escape")
+        time.sleep(0.3)
+
+    def wait_for_shell(self) -> None:
+        """Until the view has left: what is typed before would be read by it."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while self._tell("display-message", "-p", "#{pane_current_command} #{alternate_on}").split() != ["sh", "0"]:
+            assert time.monotonic() < deadline, f"it never left; the screen shows:\n{self.screen()}"
+            time.sleep(0.05)
 
     def resize(self, columns: int, rows: int) -> None:
         """Another size of the terminal."""

@@ -51,7 +51,7 @@ class LocalDialler:
         """See Dialler."""
         from hopline.records import resolve
 
-        self.record = await asyncio.to_thread(resolve, self._run)
+        self.record = await asyncio.to_thread(resolve, self._run if self.record is None else self.record.id)
 
     async def dial(self) -> Channel:
         """See Dialler."""

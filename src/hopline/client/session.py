@@ -78,6 +78,11 @@ class Run:
         """The run as it was last looked up: id, name, command; None for a socket or a gateway."""
         return self._dialler.record
 
+    async def look(self) -> RunRecord | None:
+        """Look the run up again: its record as it is now. Over ssh this takes a channel."""
+        await self._dialler.find()
+        return self.record
+
     def events(self, *, after: Position | int = 0, tail: int | None = None, follow: bool = True) -> EventStream:
         """The run's events and what becomes of the connection, as an asynchronous iterator.
 

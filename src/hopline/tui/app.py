@@ -1,7 +1,9 @@
 """The full-screen program: which screen is shown, what it looks like, and how it is left."""
 
 import asyncio
+import os
 import signal
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
@@ -14,6 +16,11 @@ from hopline.client.targets import LocalRun, OverSsh, Target
 from hopline.tui.list_screen import ListScreen, Runs
 from hopline.tui.run_screen import RunScreen
 from hopline.tui.watching import KEPT_BACKOFF
+
+SIGNALLED = 128
+
+LEAVE_SECONDS = 2.0
+"""How long an orderly end may take that was asked for from outside: the terminal may be gone."""
 
 
 class HoplineApp(App[None]):
@@ -51,12 +58,15 @@ class HoplineApp(App[None]):
 
     def _ended_by(self, number: signal.Signals) -> None:
         self.signal = number
+        last_resort = threading.Timer(LEAVE_SECONDS, os._exit, [SIGNALLED + number])
+        last_resort.daemon = True
+        last_resort.start()
         self.exit()
 
 
-def run_app(run: Run, name: str) -> HoplineApp:
-    """The program for one run, which was found already."""
-    return HoplineApp(lambda _: RunScreen(run, name))
+def run_app(run: Run, name: str, *, near: bool) -> HoplineApp:
+    """The program for one run, which was found already; `near` when it is on this machine."""
+    return HoplineApp(lambda _: RunScreen(run, name, near=near))
 
 
 def list_app(runs: Runs, host: str, place: Target) -> HoplineApp:
@@ -94,4 +104,4 @@ async def _open(app: HoplineApp, target: Target) -> None:
             listing.say(str(error))
         return
     name = title_of(run.record) if run.record is not None else "run"
-    await app.push_screen(RunScreen(run, name, from_list=True))
+    await app.push_screen(RunScreen(run, name, from_list=True, near=isinstance(target, LocalRun)))

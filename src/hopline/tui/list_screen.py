@@ -11,11 +11,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from hopline.client.roster import Roster
 from hopline.errors import HoplineError
 from hopline.tui.dialogs import LIST_KEYS, Keys
+from hopline.tui.entry_row import EntryRow
 from hopline.tui.list_view import RunList
 from hopline.tui.order import STILL_SECONDS, in_place, is_wrong, matches, ordered, tally
 from hopline.tui.words import count
@@ -85,7 +86,7 @@ class ListScreen(Screen[None]):
         yield Static(id="list-note", markup=False)
         yield RunList(id="runs")
         yield Static(id="list-foot", markup=False)
-        yield Input(id="search", compact=True, placeholder="search names, commands, folders, states; Esc shows all")
+        yield EntryRow("/ ", "search names, commands, folders, states; Esc shows all", id="search")
 
     def on_mount(self) -> None:
         """Begin to look."""
@@ -110,7 +111,7 @@ class ListScreen(Screen[None]):
         if monotonic - self._touched_at < STILL_SECONDS:
             rows = in_place(self._places, rows)
         self._places = [row.record.id for row in rows]
-        sought = self.query_one("#search", Input).value.strip()
+        sought = self.query_one("#search", EntryRow).entry.value.strip()
         found = [row for row in rows if matches(row, sought)] if sought else rows
         self.query_one("#runs", RunList).show(found, now)
         waiting = tally(rows, 0)[1]
@@ -133,16 +134,14 @@ class ListScreen(Screen[None]):
 
     def action_search(self) -> None:
         """Open the search."""
-        entry = self.query_one("#search", Input)
-        entry.display = True
-        entry.focus()
+        self.query_one("#search", EntryRow).open()
 
     def action_back(self) -> None:
         """Out of the search."""
-        entry = self.query_one("#search", Input)
-        if entry.display:
-            entry.clear()
-            entry.display = False
+        row = self.query_one("#search", EntryRow)
+        if row.display:
+            row.take()
+            row.close()
             self.query_one("#runs").focus()
             self.draw()
 
@@ -158,7 +157,7 @@ class ListScreen(Screen[None]):
         """Search as it is written."""
         self.draw()
 
-    def on_input_submitted(self) -> None:
+    def on_entry_row_submitted(self) -> None:
         """To the first that was found."""
         self.query_one("#runs").focus()
 

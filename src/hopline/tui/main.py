@@ -44,7 +44,7 @@ async def _watch(target: LocalRun | OverSsh) -> int:
         from hopline.tui.app import run_app
         from hopline.tui.headings import title_of
 
-        app = run_app(run, title_of(record))
+        app = run_app(run, title_of(record), near=isinstance(target, LocalRun))
         await app.run_async()
         watching = app.shown_run.watching if app.shown_run is not None else None
         place = f"--ssh {target.host} {record.id}" if isinstance(target, OverSsh) else record.id

@@ -1,20 +1,21 @@
 """One run: its output, its events, what is proven, and its controls."""
 
 import asyncio
+import contextlib
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
 from hopline.client.session import Run
 from hopline.errors import HoplineError
-from hopline.rendering import plain
 from hopline.tui import headings
 from hopline.tui.dialogs import RUN_KEYS, Ending, Keys
+from hopline.tui.entry_row import EntryRow
 from hopline.tui.output_view import OutputView
+from hopline.tui.reading import SAID_SECONDS, ReadingScreen
 from hopline.tui.steering import Steering
 from hopline.tui.watching import Watching
 
@@ -24,54 +25,41 @@ DRAW_SECONDS = 1 / 15
 WIDE_COLUMNS = 110
 """From this width on, what is proven stands beside the output."""
 
-SAID_SECONDS = 4.0
-"""How long a word to the person stands."""
+LOOK_SECONDS = 2.0
+"""Between two looks at the run's record."""
 
 
-class RunScreen(Screen[None]):
+class RunScreen(ReadingScreen):
     """Watches one run until it is left.
 
     Args:
         run: found already.
         name: the run's, for the header.
         from_list: Esc goes back to the list; else it leaves.
+        near: its record is at hand, and is looked at now and then: a full journal cannot tell itself that it waits.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Back", show=False),
         Binding("q", "leave", "Leave"),
-        Binding("j,down", "move(1)", "Down", show=False),
-        Binding("k,up", "move(-1)", "Up", show=False),
-        Binding("pagedown,space", "page(1)", "Page down", show=False),
-        Binding("pageup,b", "page(-1)", "Page up", show=False),
-        Binding("g,home", "top", "Top"),
-        Binding("G,end", "live", "Live"),
-        Binding("slash", "find", "Find"),
-        Binding("n", "again(True)", "Next older", show=False),
-        Binding("N", "again(False)", "Next newer", show=False),
         Binding("i", "write", "Input"),
         Binding("full_stop", "interrupt", "Interrupt"),
         Binding("ctrl+c", "interrupt_or_copy", "Interrupt", show=False, priority=True),
         Binding("s", "stop", "Stop"),
         Binding("r", "restart", "Restart"),
         Binding("l", "hurry", "Reconnect now", show=False),
-        Binding("1", "tab('output')", "Output", show=False),
-        Binding("2", "tab('events')", "Events", show=False),
-        Binding("3", "tab('proven')", "Proven", show=False),
         Binding("question_mark", "keys", "Keys"),
     ]
 
-    def __init__(self, run: Run, name: str, *, from_list: bool = False) -> None:
+    def __init__(self, run: Run, name: str, *, from_list: bool = False, near: bool = False) -> None:
         super().__init__()
         self.watching = Watching(run)
         self.steering = Steering(run)
         self._session = run
         self._run_name = name
         self._from_list = from_list
-        self._tab = "output"
-        self._sought = ""
-        self._said = ""
-        self._said_until = 0.0
+        self._near = near
+        self._older_after = 0.0
 
     def compose(self) -> ComposeResult:
         """From the top: what it is, how true it is, tabs and controls, the output, what is proven, the input."""
@@ -87,20 +75,17 @@ class RunScreen(Screen[None]):
             with VerticalScroll(id="side"):
                 yield Static(id="side-text", markup=False)
         yield Static(id="foot", markup=False)
-        with Horizontal(id="input-row", classes="entry"):
-            yield Static("› ", classes="prompt")
-            yield Input(id="input", compact=True, placeholder="input to the worker; Esc is done")
-            yield Static("[@click=screen.send] Send [/][@click=screen.end_input] EOF ^D [/]", classes="answers-at-end")
-        with Horizontal(id="find-row", classes="entry"):
-            yield Static("/ ", classes="prompt")
-            yield Input(id="find", compact=True, placeholder="find; Enter for the next older, Esc is done")
-            yield Static(id="found", classes="answers-at-end", markup=False)
+        aside = "[@click=screen.send] Send [/][@click=screen.end_input] EOF ^D [/]"
+        yield EntryRow("› ", "input to the worker; Esc is done", aside, id="input")
+        yield EntryRow("/ ", "find; Enter for the next older, Esc is done", id="find")
 
     async def on_mount(self) -> None:
         """Begin to follow."""
         self.query_one("#output").focus()
         self.run_worker(self.watching.follow(), name="follow", exit_on_error=True)
         self.set_interval(DRAW_SECONDS, self.draw)
+        if self._near:
+            self.set_interval(LOOK_SECONDS, self._look)
         self.on_resize()
 
     async def on_unmount(self) -> None:
@@ -114,7 +99,7 @@ class RunScreen(Screen[None]):
     def draw(self) -> None:
         """Bring the screen up to date with what has changed."""
         dirty = self.watching.take_dirty()
-        output, events = self.query_one("#output", OutputView), self.query_one("#events", OutputView)
+        output, events = (self.query_one(name, OutputView) for name in ("#output", "#events"))
         if dirty.restarted:
             output.show(self.watching.output)
             events.show(self.watching.log)
@@ -122,22 +107,20 @@ class RunScreen(Screen[None]):
             output.sync(dirty.output_gone)
         if dirty.events:
             events.sync(dirty.events_gone)
-        now = asyncio.get_running_loop().time()
-        width = self.size.width
+        now, width = asyncio.get_running_loop().time(), self.size.width
         self._put("head", headings.head(self._run_name, self.watching, self._session.record, width))
         self._put("claim", headings.claim(self.watching.claim(now), width))
         proven = headings.proven(self.watching, self.steering, now)
         self._put("side-text", proven)
         self._put("proven-text", proven)
         summary = "" if self.has_class("wide") else headings.summary(self.watching, self.steering, now)
-        said = self._said if now < self._said_until else ""
-        self._put("foot", headings.foot(self._shown_view(), self.watching, said or summary, width))
-        self._keep_filled(output)
+        self._put("foot", headings.foot(self.view, self.watching, self.said(now) or summary, width))
+        self._keep_filled(output, now)
 
     async def action_back(self) -> None:
         """Out of an entry, else to the list, else out."""
         if isinstance(self.focused, Input):
-            self._close_entries()
+            self.close_entries()
         elif self._from_list:
             await self.app.action_pop_screen()
         else:
@@ -147,38 +130,12 @@ class RunScreen(Screen[None]):
         """Leave the program; the run goes on."""
         self.app.exit()
 
-    def action_move(self, lines: int) -> None:
-        """Some lines down or up."""
-        self._shown_view().scroll_relative(y=lines, animate=False, immediate=True)
-
-    def action_page(self, pages: int) -> None:
-        """A page down or up, one line in common."""
-        view = self._shown_view()
-        view.scroll_relative(y=pages * max(1, view.size.height - 1), animate=False, immediate=True)
-
-    def action_top(self) -> None:
-        """To the oldest line that is here."""
-        self._shown_view().to_top()
-
-    def action_live(self) -> None:
-        """To the newest, and follow."""
-        self._shown_view().to_live()
-
-    def action_find(self) -> None:
-        """Open the search."""
-        self._open_entry("find")
-
-    def action_again(self, backwards: bool) -> None:
-        """The next match."""
-        if self._sought:
-            self._found(*self._shown_view().find(self._sought, backwards=backwards, again=True))
-
     def action_write(self) -> None:
         """Open the input, if there is a worker that takes any."""
         if self.watching.story.writable:
-            self._open_entry("input")
+            self.open_entry("input")
         else:
-            self._say("there is no worker that takes input")
+            self.say("there is no worker that takes input")
 
     async def action_interrupt(self) -> None:
         """SIGINT to the worker; what becomes of it is shown as it is proven."""
@@ -206,81 +163,39 @@ class RunScreen(Screen[None]):
         """Reconnect now."""
         self.watching.hurry()
 
-    def action_tab(self, name: str) -> None:
-        """Another tab."""
-        self._tab = name
-        self.query_one("#tabs", ContentSwitcher).current = name
-        self._shown_view().focus()
-        self.query_one("#bar", Static).update(headings.bar(name))
-
     def action_keys(self) -> None:
         """The keys."""
         self.app.push_screen(Keys(RUN_KEYS))
 
     def action_end_input(self) -> None:
         """No more input for the worker."""
-        self._close_entries()
+        self.close_entries()
         self.run_worker(self.steering.end_input(), group="steering")
 
     def action_send(self) -> None:
         """The line that stands in the input, for the worker."""
-        entry = self.query_one("#input", Input)
-        text = entry.value
-        entry.clear()
+        text = self.query_one("#input", EntryRow).take()
         self.run_worker(self.steering.write(text + "\n"), group="steering")
 
-    def on_input_submitted(self, submitted: Input.Submitted) -> None:
+    def on_entry_row_submitted(self, submitted: EntryRow.Submitted) -> None:
         """A line for the worker, or something to find."""
-        if submitted.input.id == "input":
+        if submitted.row.id == "input":
             self.action_send()
             return
-        again = submitted.value == self._sought
-        self._sought = submitted.value
-        self._found(*self._shown_view().find(self._sought, again=again))
+        self.find(submitted.text)
 
-    def on_key(self, event: object) -> None:
-        """Ctrl-D in the empty input ends it, as in a terminal."""
-        entry = self.focused
-        if (
-            getattr(event, "key", "") == "ctrl+d"
-            and isinstance(entry, Input)
-            and entry.id == "input"
-            and not entry.value
-        ):
-            event.stop()  # type: ignore[attr-defined]  # a key event
+    def on_entry_row_ended(self, ended: EntryRow.Ended) -> None:
+        """Ctrl-D."""
+        if ended.row.id == "input":
             self.action_end_input()
-
-    def on_output_view_moved(self) -> None:
-        """Somebody has scrolled."""
-        self.draw()
-
-    def _shown_view(self) -> OutputView:
-        return self.query_one("#events" if self._tab == "events" else "#output", OutputView)
 
     def _put(self, name: str, text: object) -> None:
         self.query_one(f"#{name}", Static).update(text)  # type: ignore[arg-type]  # text or content
 
-    def _open_entry(self, name: str) -> None:
-        self._close_entries()
-        self.query_one(f"#{name}-row").display = True
-        self.query_one(f"#{name}", Input).focus()
-
-    def _close_entries(self) -> None:
-        for row in self.query(".entry"):
-            row.display = False
-        self._shown_view().focus()
-
-    def _found(self, which: int, of: int) -> None:
-        if not of:
-            self._put("found", "")
-            self._say(f"“{plain(self._sought)}” is not in what is here")
-        else:
-            self._put("found", f"{which} of {of}")
-
     def _end(self, verb: str) -> None:
         worker = self.watching.story.worker
         if not self.watching.story.writable:
-            self._say("there is no worker to end")
+            self.say("there is no worker to end")
             return
         pid = f" (pid {worker.pid})" if worker is not None and worker.pid is not None else ""
 
@@ -291,29 +206,23 @@ class RunScreen(Screen[None]):
 
         self.app.push_screen(Ending(verb, self._run_name, f"its worker{pid} and what that has started"), answered)
 
-    def _say(self, text: str) -> None:
-        """A word to the person, for a moment."""
-        self._said, self._said_until = text, asyncio.get_running_loop().time() + SAID_SECONDS
-        self.draw()
-
-    def _keep_filled(self, output: OutputView) -> None:
+    def _keep_filled(self, output: OutputView, now: float) -> None:
         """Older output comes when its top is in view, and until there is a screenful."""
-        watching = self.watching
-        wanted = output.at_top and not watching.closed and watching.floor > 0
+        wanted = output.at_top and self.watching.floor > 0 and now >= self._older_after
         if wanted and (not output.following or output.max_scroll_y == 0):
-            self.run_worker(self._load_older(), name="older", group="older", exclusive=False)
+            self.run_worker(self._load_older(), group="older")
+
+    async def _look(self) -> None:
+        with contextlib.suppress(HoplineError):
+            await self._session.look()
 
     async def _load_older(self) -> None:
         try:
             events = await self.watching.fetch_older()
-        except HoplineError:
-            return  # the connection line says how it stands
+        except HoplineError:  # the connection line says how it stands
+            self._older_after = asyncio.get_running_loop().time() + SAID_SECONDS
+            return
         if events:
-            output = self.query_one("#output", OutputView)
-            dirty = self.watching.take_dirty()
-            if dirty.restarted:
-                return
-            output.sync(dirty.output_gone)
-            self.query_one("#events", OutputView).sync(dirty.events_gone)
-            output.sync_above(self.watching.put_above(events))
+            self.draw()
+            self.query_one("#output", OutputView).sync_above(self.watching.put_above(events))
             self.draw()
