@@ -279,8 +279,8 @@ def _record(path: Path, folder: Path, terminal: bool) -> RunRecord:
         cwd="/",
         journal=str(folder / "journal"),
         pty=terminal,
-        columns=80 if terminal else 0,
-        rows=24 if terminal else 0,
+        columns=80 if terminal else None,
+        rows=24 if terminal else None,
     )
 
 
