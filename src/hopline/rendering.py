@@ -68,12 +68,22 @@ def plain(text: str) -> str:
     return "".join(character if character.isprintable() else "�" for character in text)
 
 
+def columns_of(text: str) -> int:
+    """How many columns a terminal gives `text`: two for a wide character, none for a combining one."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(one) else 2 if east_asian_width(one) in "WF" else 1 for one in text)
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Left-aligned columns two spaces apart; the last column is not padded. Ends with a newline."""
     lines = [tuple(head), *(tuple(row) for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    widths = [max(columns_of(line[column]) for line in lines) for column in range(len(head))]
     return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line[:-1], widths, strict=False)) + f"  {line[-1]}\n"
+        "  ".join(cell + " " * (width - columns_of(cell)) for cell, width in zip(line[:-1], widths, strict=False))
+        + f"  {line[-1]}\n"
         if len(line) > 1
         else f"{line[0]}\n"
         for line in lines

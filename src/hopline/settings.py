@@ -56,6 +56,9 @@ class Settings:
     """How long a local client may take nothing of what is sent to it before it is cut; 0 means for ever."""
 
 
+MAX_SECONDS = 86_400
+MAX_SIZE_BYTES = 2**63 - 1
+
 _SECONDS = ("stop_grace_seconds", "unix_write_deadline_seconds")
 _CHOICES = {
     "runner": ("direct", "bwrap", "auto"),
@@ -66,12 +69,20 @@ _CHOICES = {
 
 def parse_size(text: str | int) -> int:
     """Bytes from 1000, "64k", "2GiB", "500MB". Raises UsageError on anything else."""
-    if isinstance(text, int) and not isinstance(text, bool) and text >= -1:
+    if isinstance(text, int) and not isinstance(text, bool) and 0 <= text <= MAX_SIZE_BYTES:
         return text
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", str(text).strip().lower())
     if found is None:
         raise UsageError(f"{text!r} is not a size; write a number of bytes, or for example 500MB or 2GiB.")
-    return int(float(found[1]) * _UNITS[found[2] or ""])
+    size = float(found[1]) * _UNITS[found[2] or ""]
+    if size > MAX_SIZE_BYTES:
+        raise UsageError(f"{str(text)[:40]!r} is more than any volume holds; write for example 500MB or 2GiB.")
+    return int(size)
+
+
+def parse_reserve(text: str | int) -> int:
+    """As `parse_size`; also -1, the default that goes by the volume's size."""
+    return -1 if text in (-1, "-1") else parse_size(text)
 
 
 def check_journal_bound(size: int) -> None:
@@ -81,6 +92,10 @@ def check_journal_bound(size: int) -> None:
             f"a journal bound of {size} bytes is too small: one event may have {MIN_JOURNAL_BYTES}. "
             "Give --max-journal (or max_journal) 1MB or more, or 0 for none."
         )
+
+
+def _is_span(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_SECONDS
 
 
 def parse_settings(table: dict[str, Any], source: str) -> Settings:
@@ -94,12 +109,15 @@ def parse_settings(table: dict[str, Any], source: str) -> Settings:
             raise UsageError(f"unknown setting {key!r} in {source}; {hint}")
         if key in _CHOICES and value not in _CHOICES[key]:
             raise UsageError(f"{key} = {value!r} in {source}; it must be one of {', '.join(_CHOICES[key])}.")
-        if key in ("journal_reserve", "max_journal"):
-            value = parse_size(value)
-        if key == "max_journal":
-            check_journal_bound(value)
-        if key in _SECONDS and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
-            raise UsageError(f"{key} = {value!r} in {source}; it must be a number of seconds, 0 or more.")
+        try:
+            if key == "journal_reserve":
+                value = parse_reserve(value)
+            if key == "max_journal":
+                check_journal_bound(value := parse_size(value))
+        except UsageError as error:
+            raise UsageError(f"{key} in {source}: {error}") from None
+        if key in _SECONDS and not _is_span(value):
+            raise UsageError(f"{key} = {value!r} in {source}; it must be a number of seconds, 0 to {MAX_SECONDS}.")
         values[key] = value
     return Settings(**values)
 
@@ -132,10 +150,19 @@ def load_settings() -> Settings:
 def home() -> Path:
     """Where runs are kept, absolute: HOPLINE_HOME, else the platform's state folder."""
     if named := os.environ.get("HOPLINE_HOME"):
-        return Path(named).absolute()
+        return _readable(Path(named).absolute(), "HOPLINE_HOME")
     from platformdirs import user_state_path
 
     return user_state_path("hopline")
+
+
+def _readable(path: Path, named_by: str) -> Path:
+    """Raises UsageError for a path that a record, which is JSON, could not hold."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{named_by} names {str(path)!r}, which is not UTF-8; name another folder.") from None
+    return path
 
 
 def runs_folder() -> Path:
@@ -146,7 +173,9 @@ def runs_folder() -> Path:
 def runtime_folder() -> Path:
     """Where sockets live: $XDG_RUNTIME_DIR/hopline when absolute, else /tmp/hopline-<uid>. Not made here."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
-    return Path(base) / "hopline" if base.startswith("/") else Path(f"/tmp/hopline-{os.getuid()}")  # noqa: S108  # owner and mode are checked before use
+    if base.startswith("/"):
+        return _readable(Path(base), "XDG_RUNTIME_DIR") / "hopline"
+    return Path(f"/tmp/hopline-{os.getuid()}")  # noqa: S108  # owner and mode are checked before use
 
 
 def private_folder(path: Path) -> Path:

@@ -164,10 +164,10 @@ def test_the_doctor_leaves_a_live_run_alone() -> None:
 def test_pruning_removes_what_ended_and_never_what_lives() -> None:
     hopline("run", "--name", "old", "--", "true")
     live = detached("--name", "live", "--", "sleep", "60")
-    assert hopline("prune").stdout == b"removed 0 runs, 0 B\n"
+    assert hopline("prune", "--yes").stdout == b"removed 0 runs, 0 B\n"
     would = hopline("prune", "--keep", "0", "--dry-run").stdout
     assert b"would remove 1 run," in would
-    told = json.loads(hopline("prune", "--older-than", "0s", "--json").stdout)
+    told = json.loads(hopline("prune", "--older-than", "0s", "--yes", "--json").stdout)
     assert [gone["id"] for gone in told["removed"]] != [live["id"]]
     assert len(told["removed"]) == 1
     assert shown("live")["live"]
@@ -176,10 +176,10 @@ def test_pruning_removes_what_ended_and_never_what_lives() -> None:
 
 def test_pruning_spares_a_run_whose_processes_live() -> None:
     hopline("run", "--name", "forks", "--", "python3", "-c", SURVIVOR)
-    assert hopline("prune", "--keep", "0").stdout == b"removed 0 runs, 0 B\n"
+    assert hopline("prune", "--keep", "0", "--yes").stdout == b"removed 0 runs, 0 B\n"
     (orphan,) = diagnosis()["orphans"]
     hopline("doctor", "--end", f"{orphan['pid']}@{orphan['start_time']:.2f}")
-    assert b"removed 1 run," in hopline("prune", "--keep", "0").stdout
+    assert b"removed 1 run," in hopline("prune", "--keep", "0", "--yes").stdout
 
 
 @pytest.mark.parametrize("megabytes", [100])

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
 import msgspec
@@ -10,8 +12,8 @@ from hopline.cli import diagnosis
 from hopline.cli.diagnosis import JournalHealth, Orphan, Unreachable
 from hopline.cli.listing import unreadable
 from hopline.cli.places import found, json_option
-from hopline.errors import Refused, Unavailable, UsageError
-from hopline.records import RECORD_FILE, run_folder, run_ids
+from hopline.errors import HoplineError, Refused, Unavailable, UsageError
+from hopline.records import RECORD_FILE, is_live, run_folder, run_ids
 from hopline.rendering import plain, plural, size
 from hopline.settings import load_settings
 
@@ -42,9 +44,15 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 @click.command()
 @click.argument("run", required=False, metavar="[RUN]")
 @click.option("--repair", is_flag=True, help="Cut torn ends, bring indexes up to date, remove what is left behind.")
-@click.option("--end", metavar="PID@START", help="End this process, as the doctor named it: SIGTERM, then SIGKILL.")
+@click.option(
+    "--end",
+    "ends",
+    metavar="PID@START",
+    multiple=True,
+    help="End this process, as the doctor named it: SIGTERM, then SIGKILL; repeatable. With RUN, all: every survivor.",
+)
 @json_option
-def doctor(run: str | None, repair: bool, end: str | None, as_json: bool) -> int:
+def doctor(run: str | None, repair: bool, ends: tuple[str, ...], as_json: bool) -> int:
     """Look for processes that outlived their run, stale sockets and broken journals; of RUN or of all runs.
 
     Every byte of every journal is read. Nothing is changed without --repair or --end, and a live run never is.
@@ -53,9 +61,11 @@ def doctor(run: str | None, repair: bool, end: str | None, as_json: bool) -> int
     import logging
 
     logging.getLogger("hopline.journal").addHandler(logging.NullHandler())  # what it finds stands in the diagnosis
-    if end is not None:
-        return end_process(end)
-    only = found(run).id if run is not None else None
+    if "all" in ends and run is None:
+        raise UsageError("--end all goes with a RUN, whose survivors it ends; name one: hopline doctor RUN --end all")
+    if ends:
+        return end_processes(named_by(run, ends))
+    only = run_id_of(run) if run is not None else None
     findings = diagnose(only, repair=repair)
     if as_json:
         sys.stdout.write(msgspec.json.encode(findings).decode() + "\n")
@@ -89,12 +99,17 @@ def diagnose(only: str | None, *, repair: bool) -> Diagnosis:
     return Diagnosis(
         orphans=orphans,
         unreachable=diagnosis.unreachable(only),
-        stale_sockets=[str(folder) for folder in sockets],
-        half_made=[str(folder) for folder in half_made],
-        unreadable=[str(run_folder(run_id) / RECORD_FILE) for run_id in unreadable()] if only is None else [],
+        stale_sockets=[_shown(folder) for folder in sockets],
+        half_made=[_shown(folder) for folder in half_made],
+        unreadable=[str(run_folder(one) / RECORD_FILE) for one in unreadable() if only in (None, one)],
         journals=journals,
         repaired=repaired,
     )
+
+
+def _shown(folder: Path) -> str:
+    """A path that JSON can hold."""
+    return os.fsencode(folder).decode("utf-8", "backslashreplace")
 
 
 def text(findings: Diagnosis) -> str:
@@ -138,6 +153,40 @@ def matters(journal: JournalHealth) -> list[str]:
     if journal.end_missing is not None:
         findings.append(journal.end_missing)
     return [*findings, *journal.damage]
+
+
+def run_id_of(run: str) -> str:
+    """The id that RUN means, also of a run whose record cannot be read. Raises as `records.resolve` does."""
+    every = run_ids()
+    return run if run in every and run in unreadable() else found(run).id
+
+
+def named_by(run: str | None, ends: Sequence[str]) -> list[str]:
+    """Every PID@START of `ends`, with `all` replaced by what is found of the run now, each once."""
+    named = [end for end in ends if end != "all"]
+    if "all" in ends and run is not None:
+        from hopline.worker import survivors
+
+        run_id = run_id_of(run)
+        if is_live(run_id):
+            raise Refused(f"run {run_id} lives; end it first: hopline stop {run_id}", code="run_live")
+        named += [f"{one.pid}@{one.start_time:.2f}" for one in survivors.find(run_id).processes]
+        if not named:
+            sys.stdout.write(f"no process of run {run_id} is found\n")
+    return list(dict.fromkeys(named))
+
+
+def end_processes(named: Sequence[str]) -> int:
+    """End each in turn; one that cannot be ended does not keep the others. Raises the first error at the end."""
+    trouble: HoplineError | None = None
+    for one in named:
+        try:
+            end_process(one)
+        except (Refused, Unavailable) as error:
+            trouble = trouble or error
+    if trouble is not None:
+        raise trouble
+    return 0
 
 
 def end_process(named: str) -> int:

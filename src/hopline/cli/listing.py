@@ -36,7 +36,7 @@ def ls(host: str | None, every: bool, as_json: bool) -> int:
     if hidden := len(found) - len(kept):
         from hopline.rendering import plural
 
-        sys.stdout.write(f"{plural(hidden, 'older run')} not shown; all of them: hopline ls --all\n")
+        sys.stderr.write(f"{plural(hidden, 'older run')} not shown; all of them: hopline ls --all\n")
     return 0
 
 
@@ -81,17 +81,22 @@ def record_line(record: RunRecord) -> str:
 
 def text(shown: list[RunRecord], columns: int) -> str:
     """The table, commands cut to `columns` when that is not 0."""
-    from hopline.rendering import age, command, plain, seconds_since, table
+    from hopline.rendering import age, columns_of, command, plain, seconds_since, table
 
-    rows = [(record.id, plain(record.name), status(record), age(seconds_since(record.started_at))) for record in shown]
+    rows = [
+        (record.id, plain(record.name), status(record, short=True), age(seconds_since(record.started_at)))
+        for record in shown
+    ]
     head = ("RUN", "NAME", "STATUS", "AGE", "COMMAND")
-    used = sum(max(len(row[column]) for row in (*rows, head)) + 2 for column in range(4))
+    used = sum(max(columns_of(row[column]) for row in (*rows, head)) + 2 for column in range(4))
     width = max(10, columns - used - 1) if columns else 0
     return table(head, [(*row, command(record.command, width)) for row, record in zip(rows, shown, strict=True)])
 
 
-def status(record: RunRecord) -> str:
-    """The status in a few words: `running`, `failed (7)`, `failed (SIGKILL)`, `running, held: no room`."""
+def status(record: RunRecord, *, short: bool = False) -> str:
+    """The status: `running`, `failed (7)`, `failed (SIGKILL)`; `running, held: ` and why, in two words when `short`."""
+    if record.waiting and short:
+        return f"{record.status}, held: {'journal bound' if 'bound' in record.waiting else 'no room'}"
     if record.waiting:
         from hopline.rendering import plain
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import click
 
-from hopline.cli.statuses import FAILED, INTERRUPTED, PIPE_CLOSED
+from hopline.cli.statuses import FAILED, INTERRUPTED, PIPE_CLOSED, WRONG_USE
 from hopline.errors import HoplineError
 
 COMMANDS = {
@@ -61,8 +61,8 @@ class Commands(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "see: hopline --help"
-            ctx.fail(f"there is no command {args[0]!r}; {hint}")
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"there is no command {args[0][:80]!r}{hint}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -115,6 +115,8 @@ def main(argv: list[str], full_screen: FullScreen | None = None) -> int:
         return _fail(f"{_sentence(error.format_message())}; see: {asked} --help", error.exit_code)
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
+    except UnicodeEncodeError as error:
+        return _fail(f"{str(error.object)[:80]!r} is not UTF-8; give it another name.", WRONG_USE)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted.", INTERRUPTED)
     except BrokenPipeError:
@@ -152,6 +154,8 @@ def _sentence(message: str) -> str:
 def _told(error: OSError) -> str:
     where = f"{error.filename}: " if error.filename else ""
     match error.errno:
+        case errno.ENOSPC | errno.EDQUOT if not where:  # only what is written without a path: what we print
+            return f"cannot write to standard output: {error.strerror}; make room where it goes."
         case errno.ENOSPC | errno.EDQUOT:
             step = "make room, for example: hopline prune"
         case errno.EMFILE | errno.ENFILE | errno.EAGAIN | errno.ENOMEM:

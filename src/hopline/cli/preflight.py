@@ -7,6 +7,9 @@ from pathlib import Path
 from hopline.errors import Unavailable, UsageError
 
 MAX_NAME_CHARACTERS = 64
+MAX_SHOWN_CHARACTERS = 80
+"""Of what was refused, in the sentence that refuses it."""
+
 _OURS = frozenset({"HOPLINE_RUN", "HOPLINE_SESSION", "HOPLINE_GENERATION", "HOPLINE_SERVER"})
 
 
@@ -16,6 +19,7 @@ def checked_cwd(cwd: str | None) -> str:
         path = str(Path.cwd()) if cwd is None else str(Path(cwd).expanduser().absolute())
     except FileNotFoundError:
         raise Unavailable("the current folder is gone; cd to one that exists, or name one with --cwd.") from None
+    check_text([path])
     if not Path(path).exists():
         raise Unavailable(f"the folder {path} does not exist; name another with --cwd.")
     if not Path(path).is_dir():
@@ -73,8 +77,8 @@ def checked_name(name: str | None, program: str) -> str:
         return name if _usable(name) else "run"
     if not _usable(name):
         raise UsageError(
-            f"--name {name!r}: a name has 1 to {MAX_NAME_CHARACTERS} printable characters, no spaces at its ends, "
-            "and begins with neither @ nor -."
+            f"--name {shortened(name)}: a name has 1 to {MAX_NAME_CHARACTERS} printable characters, no spaces at its "
+            "ends, and begins with neither @ nor -."
         )
     return name
 
@@ -85,9 +89,16 @@ def check_text(words: Sequence[str]) -> None:
         try:
             word.encode()
         except UnicodeEncodeError:
-            raise UsageError(f"{word!r} is not UTF-8; wrap the command in a script that holds it.") from None
+            raise UsageError(
+                f"{shortened(word)} is not UTF-8; give the folder or file another name, or wrap it in a script."
+            ) from None
         if "\0" in word:
-            raise UsageError(f"{word!r} holds a NUL byte, which no command line can carry.")
+            raise UsageError(f"{shortened(word)} holds a NUL byte, which no command line can carry.")
+
+
+def shortened(word: str) -> str:
+    """`word` quoted, cut to what a sentence can hold."""
+    return repr(word) if len(word) <= MAX_SHOWN_CHARACTERS else f"{word[:MAX_SHOWN_CHARACTERS]!r}…"
 
 
 def worker_path(env: Mapping[str, str]) -> str | None:

@@ -41,7 +41,9 @@ def prune(older_than: str | None, keep: int | None, dry_run: bool, yes: bool, as
     chosen = [one for one in choose(list(records()), older, keep or 0) if one.id not in busy]
     sizes = {record.id: folder_bytes(run_folder(record.id)) for record in chosen}
     total = f"{plural(len(chosen), 'run')}, {size(sum(sizes.values()))}"
-    if chosen and not dry_run and not yes and sys.stdin.isatty() and sys.stderr.isatty():
+    if not dry_run and not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(f"nobody is there to ask whether {total} may go; say --yes, or look first with --dry-run.")
+    if chosen and not dry_run and not yes:
         click.confirm(f"remove {total}?", abort=True, err=True)
     removed = [record.id for record in chosen if dry_run or remove(record.id)]
     if as_json:

@@ -99,7 +99,7 @@ def specification(asked: Asked, run_id: RunId) -> "RunSpec":
     """What is asked for, checked. Raises Unavailable and UsageError."""
     from hopline.cli import preflight
     from hopline.records import RunSpec
-    from hopline.settings import load_settings, parse_size
+    from hopline.settings import load_settings, parse_reserve, parse_size
 
     settings = load_settings()
     columns, rows = _terminal_size()
@@ -115,7 +115,7 @@ def specification(asked: Asked, run_id: RunId) -> "RunSpec":
         env=env,
         runner=asked.runner or settings.runner,
         durability=asked.durability or settings.durability,
-        journal_reserve=settings.journal_reserve if asked.reserve is None else parse_size(asked.reserve),
+        journal_reserve=settings.journal_reserve if asked.reserve is None else parse_reserve(asked.reserve),
         max_journal=settings.max_journal if asked.max_journal is None else parse_size(asked.max_journal),
         when_journal_full=asked.when_journal_full or settings.when_journal_full,
         stop_grace_seconds=settings.stop_grace_seconds,

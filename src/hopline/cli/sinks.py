@@ -9,6 +9,8 @@ import select
 import socket
 import stat
 
+from hopline.errors import Unavailable
+
 WRITE_BYTES = 1 << 18
 
 
@@ -55,7 +57,7 @@ class Sink:
         self.at_line_start = at_line_start
 
     def flush(self) -> None:
-        """Write more of what is held. Raises SinkClosed."""
+        """Write more of what is held. Raises SinkClosed, and Unavailable when there is no room."""
         while self._waiting:
             try:
                 written = self._put(self._waiting[:WRITE_BYTES])
@@ -65,7 +67,9 @@ class Sink:
                 if error.errno in (errno.EPIPE, errno.EIO, errno.ECONNRESET):
                     self._waiting = memoryview(b"")
                     raise SinkClosed from error
-                raise
+                self._waiting = memoryview(b"")
+                name = "standard error" if self.descriptor == 2 else "standard output"
+                raise Unavailable(f"cannot write to {name}: {error.strerror}; make room where it goes.") from error
             self._waiting = self._waiting[written:]
 
     def drain(self, seconds: float | None = None) -> None:

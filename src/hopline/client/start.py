@@ -1,6 +1,7 @@
 """Starts run servers: the process comes first, what it is to do follows, so that both ends import at the same time."""
 
 import os
+import resource
 import select
 import signal
 import sys
@@ -154,20 +155,29 @@ def _spawn(arguments: tuple[str, ...], env: dict[str, str], stdin: int, stdout: 
         for descriptor in inherited
         if descriptor not in (stdin, stdout, stderr) and _inheritable(descriptor)
     ]
-    return os.posix_spawn(
-        sys.executable,
-        [sys.executable, "-m", "hopline", "run-server", *arguments],
-        env,
-        file_actions=[
-            (os.POSIX_SPAWN_DUP2, stdin, 0),
-            (os.POSIX_SPAWN_DUP2, stdout, 1),
-            (os.POSIX_SPAWN_DUP2, stderr, 2),
-            *close,
-        ],
-        setsid=True,
-        setsigmask=[],
-        setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ],
-    )
+    # It takes no number past the limit that holds now, though such a descriptor may be open since before it did.
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    beyond = [descriptor for _, descriptor in close if 0 <= limit <= descriptor]
+    for descriptor in beyond:
+        os.set_inheritable(descriptor, False)
+    try:
+        return os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-m", "hopline", "run-server", *arguments],
+            env,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, stdin, 0),
+                (os.POSIX_SPAWN_DUP2, stdout, 1),
+                (os.POSIX_SPAWN_DUP2, stderr, 2),
+                *(one for one in close if one[1] not in beyond),
+            ],
+            setsid=True,
+            setsigmask=[],
+            setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ],
+        )
+    finally:
+        for descriptor in beyond:
+            os.set_inheritable(descriptor, True)
 
 
 def _inheritable(descriptor: int) -> bool:
