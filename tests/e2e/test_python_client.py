@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import random
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,16 +12,12 @@ import psutil
 import pytest
 import python_client_examples as examples
 from cli_rig import HOPLINE, detached, wait_for_output, wait_until_over
+from cutting_dialler import read_cut
 from loopback_sshd import LoopbackSshd
 from ssh_places import ssh_here
 
 import hopline.client
 from hopline.client import Disconnected, Finished, Item, Position, Rebootstrapped, Reconnected, RunEvent, output_of
-from hopline.client.channels import Channel
-from hopline.client.dialling import Dialler, dialler_for
-from hopline.client.resume import Resume
-from hopline.client.stream import EventStream
-from hopline.client.targets import parse_target
 from hopline.errors import ConnectDenied, Refused, RunGone, Unavailable, UsageError
 
 COUNTING = "i=0; while [ $i -lt {lines} ]; do echo line $i; i=$((i+1)); done"
@@ -38,15 +33,14 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoopbackSshd]:
 @pytest.fixture
 def gateway(private_place: Path) -> Iterator[dict[str, Any]]:
     """`hopline web` for every run of this place."""
-    web = subprocess.Popen(
-        [HOPLINE, "web", "--no-open", "--port", "0", "--json"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
-    )
-    assert web.stdout is not None
-    told: dict[str, Any] = json.loads(web.stdout.readline())
-    yield told
-    web.terminate()
-    web.wait(10)
-    web.stdout.close()
+    command = [HOPLINE, "web", "--no-open", "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as web:
+        assert web.stdout is not None
+        try:
+            told: dict[str, Any] = json.loads(web.stdout.readline())
+            yield told
+        finally:
+            web.terminate()
 
 
 def run_socket_url(gateway: dict[str, Any], run_id: str) -> str:
@@ -211,71 +205,8 @@ def test_a_run_whose_server_is_killed_is_told_from_one_that_ended() -> None:
     assert items[-1] == Finished(Position(len(given(items)), items[-1].position.store_id), complete=False)  # type: ignore[union-attr]  # the last item is Finished
 
 
-class CutChannel:
-    """Ends at a moment that chance picks, also in the middle of a message."""
-
-    def __init__(self, channel: Channel, chance: random.Random, most_seconds: float) -> None:
-        self._channel = channel
-        self._ends_at = asyncio.get_running_loop().time() + chance.random() * most_seconds
-
-    @property
-    def ended(self) -> bool:
-        return self._channel.ended
-
-    async def send(self, message: bytes) -> None:
-        await self._channel.send(message)
-
-    async def receive(self) -> bytes | None:
-        try:
-            async with asyncio.timeout_at(self._ends_at):
-                return await self._channel.receive()
-        except TimeoutError:
-            return None
-
-    async def explain(self) -> None:
-        return None
-
-    async def close(self) -> None:
-        await self._channel.close()
-
-
-class CuttingDialler:
-    """Dials the real thing and cuts every connection but the last ones.
-
-    Args:
-        dialler: the real one.
-        chance: picks the moments.
-        cuts: how many connections are cut.
-        most_seconds: the longest a cut connection lives.
-    """
-
-    def __init__(self, dialler: Dialler, chance: random.Random, cuts: int, most_seconds: float) -> None:
-        self._dialler = dialler
-        self._chance = chance
-        self.cuts = cuts
-        self._most = most_seconds
-        self.record = None
-        self.live = None
-
-    async def find(self) -> None:
-        await self._dialler.find()
-
-    async def dial(self) -> Channel:
-        channel = await self._dialler.dial()
-        if self.cuts == 0:
-            return channel
-        self.cuts -= 1
-        return CutChannel(channel, self._chance, self._most)
-
-    def forget(self) -> None:
-        """The run stays where it is."""
-
-    async def close(self) -> None:
-        await self._dialler.close()
-
-
 @pytest.mark.parametrize(
-    ("way", "cuts", "most_seconds"), [("unix", 150, 0.02), ("websocket", 100, 0.03), ("ssh", 6, 0.3)]
+    ("way", "cuts", "most_seconds"), [("unix", 150, 0.02), ("websocket", 100, 0.03), ("ssh", 5, 0.3)]
 )
 def test_however_a_connection_is_cut_each_event_is_given_exactly_once(
     way: str,
@@ -288,32 +219,16 @@ def test_however_a_connection_is_cut_each_event_is_given_exactly_once(
     monkeypatch.setenv("HOPLINE_SSH", ssh_here(sshd))
     lines = 4000
     record = detached("--", "sh", "-c", COUNTING.format(lines=lines) + "; cat")
-    target = {
+    targets = {
         "unix": record["id"],
         "websocket": run_socket_url(gateway, record["id"]),
         "ssh": f"ssh://127.0.0.1/{record['id']}",
-    }[way]
-    seed = random.randrange(1 << 30)
-    dialler = CuttingDialler(dialler_for(parse_target(target)), random.Random(seed), cuts, most_seconds)
-
-    async def read() -> list[Item]:
-        items: list[Item] = []
-        waiting = True
-        resume = Resume(backoff_seconds=[0.0] * (cuts + 5))
-        async with hopline.client.open(record["id"]) as run, EventStream(dialler, resume, "cut") as stream:
-            async for item in stream:
-                items.append(item)
-                if waiting and dialler.cuts == 0:
-                    waiting = False
-                    await run.close_input()
-        return items
-
-    items = asyncio.run(read())
+    }
+    items, seed = asyncio.run(read_cut(record["id"], targets[way], cuts, most_seconds))
     assert given(items) == recorded(record["id"]), f"seed {seed}"
     assert outputs(items) == "".join(f"line {number}\n" for number in range(lines))
     assert all(item.missed_nothing for item in items if isinstance(item, Reconnected))
     assert not any(isinstance(item, Rebootstrapped) for item in items)
-    assert dialler.cuts == 0
 
 
 def test_a_slow_reader_with_a_tail_is_told_what_it_skipped_and_can_fetch_it() -> None:
