@@ -157,4 +157,4 @@ class Terminal:
 
 def visible(data: bytes) -> bytes:
     """What is left when the terminal's escape sequences are taken away."""
-    return re.sub(rb"\x1b(\[[0-9;?]*[A-Za-z]|[78])", b"", data)
+    return re.sub(rb"\x1b(\[[0-9;?]*[A-Za-z]|[78D])", b"", data)

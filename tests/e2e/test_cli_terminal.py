@@ -94,12 +94,12 @@ def test_the_status_line_is_quiet_and_never_mixed_into_the_output() -> None:
         seat.read_until(b"partial")
         assert seat.finish() == 0
     before, _, after = seat.received.partition(b"partial")
-    assert before.endswith(b"\x1b[K")
+    assert before.endswith(b"\x1b[J")
     assert after.startswith(b" rest\r\n")
     assert b"Ctrl-C interrupts" in before
     assert b"hopline: run " in after
     drawn = visible(before).decode()
-    assert drawn.startswith("first\r\nrunning ·")
+    assert drawn.startswith("first\r\n\rrunning ·")
     assert hopline("logs", "@last", "--raw").stdout == b"first\npartial rest\n"
 
 

@@ -1,7 +1,8 @@
 """The quiet line under an attached run: drawn after the output, erased before more of it. Pure: bytes out.
 
-It is drawn where the cursor stands and the cursor is put back, so it never scrolls, wraps or colours the output, and
-what the person types lands over it. It is drawn only while the output is at the start of a line.
+It is drawn on the row below the cursor, which is made first and costs at most one blank row, and the cursor is put
+back: what the person types, which a terminal shows before anybody else sees it, stands on a row of its own. Only what
+is behind the cursor is ever erased. It is drawn only while the output is at the start of a line.
 """
 
 from collections import deque
@@ -15,7 +16,11 @@ MIN_COLUMNS = 20
 _SAVE, _RESTORE = b"\x1b7", b"\x1b8"
 _NO_WRAP, _WRAP = b"\x1b[?7l", b"\x1b[?7h"
 _PLAIN, _DIM = b"\x1b[0m", b"\x1b[0;2m"
-_ERASE = b"\x1b[K"
+_ERASE = b"\x1b[J"
+"""From the cursor to the end of the screen: never what was typed or written before the cursor."""
+_MAKE_ROW = b"\x1bD\x1b[A"
+"""Down a row, scrolling if there is none, and up again, in the same column."""
+_TO_ROW = b"\x1b[B\r"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,8 @@ class StatusLine:
         if text == self._shown:
             return b""
         self._shown = text
-        return b"%b%b%b%b%b%b%b" % (_SAVE, _NO_WRAP, self._style, text.encode(), _ERASE, _RESTORE, _WRAP)
+        row = b"".join((_TO_ROW, _NO_WRAP, self._style, text.encode()))
+        return b"".join((_ERASE, _MAKE_ROW, _SAVE, row, _RESTORE, _WRAP))
 
     def erase(self) -> bytes:
         """Bytes that remove the line; none when it is not there."""
