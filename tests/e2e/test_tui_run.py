@@ -40,7 +40,7 @@ def test_input_is_written_and_ended_and_said_when_it_is_taken() -> None:
     async def sit(seat: Seat, run: Run) -> None:
         await shows(seat, "begun")
         await seat.press("i", *"hi there", "enter")
-        await shows(seat, "got hi there", "input  accepted \\d\\d:\\d\\d:\\d\\d")
+        await shows(seat, "got hi there", "input  delivered \\d\\d:\\d\\d:\\d\\d")
         await seat.press("ctrl+d")
         await shows(seat, "no more", "■ ended", "failed: exit 4", "worker exited with 4")
         await seat.press("i")

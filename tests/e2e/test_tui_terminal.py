@@ -53,7 +53,7 @@ def test_a_run_is_watched_and_talked_to_and_the_terminal_is_left_as_it_was(tmux:
     assert len(screen.rstrip("\n").split("\n")) == 24
     tmux.press("i")
     tmux.type("ping")
-    tmux.shows("got ping", "input  accepted")
+    tmux.shows("got ping", "input  delivered")
     tmux.press("C-d")
     tmux.shows("■ ended", "failed: exit 4")
     tmux.press("q")

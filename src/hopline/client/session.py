@@ -45,7 +45,8 @@ class Receipt:
     Args:
         action: interrupt, input, stop or restart.
         status: `delivered`: the system took the signal, or the bytes are in the worker's input. `accepted`: the bytes
-            wait for the worker to make room. `pending`: it will be done, and events tell what becomes of it. `consumed`: there was nothing left to do.
+            wait for the worker to make room. `pending`: it will be done, and events tell what becomes of it.
+            `consumed`: there was nothing left to do.
         at: the server's time, RFC 3339.
     """
 

@@ -152,10 +152,8 @@ def _further(story: Story, action: Action, accepted: str | None, proven: str | N
         return moment if after else None
 
     match action:
-        case Action.INTERRUPT:
+        case Action.INTERRUPT | Action.INPUT:
             return (Step("delivered", proven),)
-        case Action.INPUT:
-            return ()
         case Action.RESTART:
             return (Step("started again", proven),)
         case Action.STOP:

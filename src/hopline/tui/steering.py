@@ -44,7 +44,7 @@ class Steering:
         return await self._ask(Action.RESTART, lambda: self._run.restart(grace_seconds=grace_seconds))
 
     async def write(self, text: str) -> bool:
-        """`text` for the worker's input, after what was sent before. Whether its pipe has taken it."""
+        """`text` for the worker's input, after what was sent before. Whether it was accepted."""
         async with self._writing:
             return await self._ask(Action.INPUT, lambda: self._run.send(text.encode("utf-8", "replace")))
 

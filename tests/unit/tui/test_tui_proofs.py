@@ -128,8 +128,12 @@ def test_a_restart_is_proven_when_it_was_started_again() -> None:
     assert steps(story, asked, Action.RESTART)[-1] == ("started again", AT.format(12))
 
 
-def test_input_is_accepted_and_that_is_all() -> None:
+def test_input_that_still_waits_is_accepted_and_not_yet_delivered() -> None:
     asked = Asked(Action.INPUT, AT.format(10), accepted_at=AT.format(11))
+    proof = proof_of(Story(), asked, Action.INPUT)
+    assert proof is not None
+    assert proof.line() == f"input  accepted {clock(AT.format(11))}, delivered not yet"
+    asked = Asked(Action.INPUT, AT.format(10), accepted_at=AT.format(11), delivered_at=AT.format(11))
     proof = proof_of(Story(), asked, Action.INPUT)
     assert proof is not None
     assert not proof.pending
