@@ -46,6 +46,10 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     columns: int = 80
     rows: int = 24
     """The terminal's size at the start."""
+    web: bool = False
+    """Whether the server is also this run's gateway (docs/wire/gateway.md)."""
+    web_port: int = 0
+    """The gateway's on 127.0.0.1; 0 for any free one."""
     attached: bool = False
     """The starter will subscribe: the server waits for it before it leaves."""
 
@@ -83,6 +87,8 @@ class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """What became of the last worker's processes: gone, remaining or unknown; None until they were looked for."""
     survivors: int = 0
     """How many of them remained."""
+    url: str | None = None
+    """The page of the run's own gateway with its token: whoever has it may do everything; None without one."""
     generation: int = 1
     hostname: str = msgspec.field(default_factory=lambda: os.uname().nodename)
     protocol_version: int = 1

@@ -71,7 +71,7 @@ def as_shown(record: RunRecord, *, live: bool) -> RunRecord:
     """The record with the status that a person should see."""
     if record.status in ENDED or live:
         return record
-    return msgspec.structs.replace(record, status="interrupted", waiting=None)
+    return msgspec.structs.replace(record, status="interrupted", waiting=None, url=None)
 
 
 def record_line(record: RunRecord) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hopline.cli.places import on_terminal
+from hopline.errors import UsageError
 from hopline.ids import RunId, new_run_id
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Asked:
     reserve: str | None
     as_json: bool
     pty: bool
+    web: bool
+    port: int | None
     command: tuple[str, ...]
 
 
@@ -41,6 +44,8 @@ class Asked:
 @click.option("--env", metavar="NAME=VALUE", multiple=True, help="Variable for the worker besides ours; repeatable.")
 @click.option("--detach", is_flag=True, help="Do not watch: print the run's record as one JSON line.")
 @click.option("--pty", is_flag=True, help="Give CMD a terminal of its own instead of pipes: for full-screen programs.")
+@click.option("--web", is_flag=True, help="Serve this run's page on 127.0.0.1 too; its URL is printed once.")
+@click.option("--port", type=click.IntRange(0, 65535), help="For --web. Default: any free one.")
 @click.option("--runner", type=click.Choice(RUNNERS), help="What encloses the worker and its descendants.")
 @click.option("--durability", type=click.Choice(("normal", "full")), help="What recorded events survive.")
 @click.option("--max-journal", metavar="SIZE", help="Bound on the run's journal, such as 2GiB.")
@@ -77,7 +82,10 @@ def run(**options: Any) -> int:
             from hopline.cli.raw_terminal import RawTerminal
 
             raw = RawSeat(RawTerminal())
-        peer = LocalPeer(server.begin(spec))
+        record = server.begin(spec)
+        if record.url is not None:
+            sys.stderr.write(f"{record.url}\n")
+        peer = LocalPeer(record)
         return live.watch(peer, live.Watch(as_json=asked.as_json, starter=True, raw=raw), keys)
 
 
@@ -102,6 +110,8 @@ def specification(asked: Asked, run_id: RunId) -> "RunSpec":
     from hopline.settings import load_settings, parse_reserve, parse_size
 
     settings = load_settings()
+    if asked.port is not None and not asked.web:
+        raise UsageError("--port is the port of --web; add --web.")
     columns, rows = _terminal_size()
     env = preflight.parse_env(asked.env)
     preflight.check_text([*asked.command, *env, *env.values(), asked.name or "", asked.cwd or ""])
@@ -121,6 +131,8 @@ def specification(asked: Asked, run_id: RunId) -> "RunSpec":
         stop_grace_seconds=settings.stop_grace_seconds,
         unix_write_deadline_seconds=settings.unix_write_deadline_seconds,
         pty=asked.pty,
+        web=asked.web,
+        web_port=asked.port or 0,
         columns=columns,
         rows=rows,
         attached=not asked.detach,

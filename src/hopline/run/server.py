@@ -29,6 +29,7 @@ from hopline.run.reports import Dropped, GoingOn, JournalFact, Waiting, create_j
 from hopline.run.status import Move
 from hopline.run.store import RunStore
 from hopline.run.subscriptions import Subscriptions
+from hopline.run.web import RunWeb
 from hopline.serve.memory import MemoryClient, MemoryListener
 from hopline.serve.unix import UnixListener
 from hopline.wire.client.payloads import JournalDropped, RunStarted, ServerReady
@@ -77,6 +78,7 @@ class RunServer:
         self._impatient = asyncio.Event()
         self._signalled = False
         self._inside: MemoryListener | None = None
+        self._web = RunWeb(spec, self._recorder, self.connect)
 
     async def run(self, started: Callable[[RunRecord], None]) -> None:
         """From the first event to the last subscriber's leaving. `started` is told once the run is served.
@@ -92,6 +94,7 @@ class RunServer:
             try:
                 self._recorder.event("server_started")
                 await self._attach_journal()
+                await self._web.open()
                 self._record_start()
                 await self._commit_start()
                 generation = await self._controller.start()
@@ -99,6 +102,7 @@ class RunServer:
             except (HoplineError, OSError) as error:
                 refusal = error
             finally:
+                await self._web.close()
                 listener.stop()
                 self._inside.stop()
                 self._places.release_socket()

@@ -21,7 +21,9 @@ def list_instances(request: InstancesList) -> Instances:
         try:
             if request.all or is_live(run_id):
                 record = read_record(run_id)
-                found.append(msgspec.structs.replace(record, status=shown_status(record)))
+                status = shown_status(record)
+                url = None if status == "interrupted" else record.url
+                found.append(msgspec.structs.replace(record, status=status, url=url))
         except RunGone:
             continue  # its server has not written a record yet
         except (OSError, HoplineError):

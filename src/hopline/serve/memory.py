@@ -33,6 +33,7 @@ class MemoryChannel:
         self._tell_over = over
         self._messages: deque[bytes] = deque()
         self._unsent = 0
+        self._in_hand = 0
         self._stalled = False
         self._closing = False
         self._over = False
@@ -79,8 +80,8 @@ class MemoryChannel:
         self.client.tell()
 
     def unsent_bytes(self) -> int:
-        """What waits for the peer."""
-        return self._unsent
+        """What waits for the peer; the message it took last counts until it comes for the next."""
+        return self._unsent + self._in_hand
 
     async def gone(self) -> None:
         """Wait until the peer has left: its end of a stream is its leaving."""
@@ -101,7 +102,7 @@ class MemoryChannel:
             return
         self._over = True
         self._messages.clear()
-        self._unsent = 0
+        self._unsent = self._in_hand = 0
         self._stalled = False
         self.session.close()
         self._drained.set()
@@ -126,10 +127,12 @@ class MemoryChannel:
 
     def take(self) -> bytes | None:
         """The next message for the client; None when there is none now."""
+        self._in_hand = 0
         if not self._messages:
             return None
         message = self._messages.popleft()
         self._unsent -= len(message)
+        self._in_hand = len(message)
         if self._closing and not self._messages:
             self.abort()
         elif self._stalled and self._unsent <= LOW_WATER_BYTES:

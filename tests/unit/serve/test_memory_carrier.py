@@ -104,6 +104,31 @@ def test_a_client_that_takes_nothing_stalls_its_own_writer_only() -> None:
     carried(scenario, flood)
 
 
+def test_a_message_counts_as_unsent_until_its_taker_comes_for_the_next() -> None:
+    unsent: list[int] = []
+
+    async def one(channel: MemoryChannel) -> None:
+        channel.push(b"x" * 10)
+        assert isinstance(await channel.next(), Received)
+        unsent.append(channel.unsent_bytes())
+        channel.answered()
+        assert isinstance(await channel.next(), Received)
+        unsent.append(channel.unsent_bytes())
+
+    async def scenario(listener: MemoryListener) -> None:
+        client = listener.connect()
+        assert await client.receive() == b"x" * 10
+        await client.send(b'{"type":"query.snapshot"}')
+        next_one = asyncio.ensure_future(client.receive())
+        while not unsent:
+            await asyncio.sleep(0)
+        await client.send(b'{"type":"query.snapshot"}')
+        assert await next_one is None
+
+    carried(scenario, one)
+    assert unsent == [10, 0]
+
+
 def test_a_client_that_asks_too_much_at_once_waits() -> None:
     gate = asyncio.Event()
 

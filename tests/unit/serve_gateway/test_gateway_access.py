@@ -15,7 +15,7 @@ OWN = f"http://127.0.0.1:{PORT}"
 CREDENTIALS = Credentials("t0ken", bytes(KEY_BYTES))
 SESSION = CREDENTIALS.grant(bytes(NONCE_BYTES))
 COOKIE = f"{cookie_name(PORT)}={SESSION}"
-GATE = Gate(PORT, Admission.on_port(PORT, ("https://box.example",)), CREDENTIALS, single_run=False)
+GATE = Gate(PORT, Admission.on_port(PORT, ("https://box.example",)), CREDENTIALS, single_run=None)
 RUN = "0123456789ab"
 
 ASKED = Asked("GET", "/", [f"127.0.0.1:{PORT}"], [], [], [], [], [])
@@ -130,8 +130,8 @@ def test_a_cross_site_fetch_is_refused_and_a_cross_site_link_is_not() -> None:
     assert status(decide("/?token=t0ken", fetch_mode=["navigate"], **crossing)) == 200
 
 
-def test_a_gateway_for_one_run_has_its_socket_and_no_listing() -> None:
-    gate = replace(GATE, single_run=True)
-    for target, expected in (("/ws", 200), ("/runs/ws", 404), (f"/runs/{RUN}/ws", 404)):
+def test_a_gateway_for_one_run_has_its_socket_by_both_names_and_no_other() -> None:
+    gate = replace(GATE, single_run=RUN)
+    for target, expected in (("/ws", 200), ("/runs/ws", 200), (f"/runs/{RUN}/ws", 200), ("/runs/ffffffffffff/ws", 404)):
         decision = gate.decide(replace(ASKED, target=f"{target}?token=t0ken", origins=[OWN]))
         assert status(decision) == expected

@@ -462,15 +462,15 @@ def test_one_websocket_too_many_is_told_so(place: Path) -> None:
     asyncio.run(main())
 
 
-def test_the_gateway_of_one_run_has_its_socket_only(place: Path) -> None:
+def test_the_gateway_of_one_run_has_its_socket_by_both_names_and_no_other(place: Path) -> None:
     async def main() -> None:
         async with gateway(place, single_run=RUN) as served:
-            async with dial(served, "/ws") as peer:
-                await peer.send("x")
-                assert await peer.recv() == "got x"
-            for path in ("/runs/ws", f"/runs/{RUN}/ws"):
-                with pytest.raises(InvalidStatus):
-                    await dial(served, path)
+            for path in ("/ws", f"/runs/{RUN}/ws"):
+                async with dial(served, path) as peer:
+                    await peer.send("x")
+                    assert await peer.recv() == "got x"
+            with pytest.raises(InvalidStatus):
+                await dial(served, "/runs/ffffffffffff/ws")
 
     asyncio.run(main())
 

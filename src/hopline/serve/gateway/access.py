@@ -71,8 +71,8 @@ class Gate:
     port: int
     admission: Admission
     credentials: Credentials
-    single_run: bool
-    """Whether this gateway is for one run: it has `/ws` and no listing."""
+    single_run: str | None
+    """The run behind `/ws` when this gateway is for one: no other run is reached."""
 
     def decide(self, asked: Asked) -> Decision:
         """The decision for a request."""
@@ -100,10 +100,10 @@ class Gate:
 
     def _serves(self, route: Route) -> bool:
         match route:
+            case RunSocket(None):
+                return self.single_run is not None
             case RunSocket(run_id):
-                return (run_id is None) == self.single_run
-            case RunsSocket():
-                return not self.single_run
+                return self.single_run in (None, run_id)
             case _:
                 return True
 

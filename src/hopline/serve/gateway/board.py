@@ -22,10 +22,14 @@ MAX_FRAME_ROWS = 100
 
 
 class RunBoard:
-    """Looks at the runs and tells what has changed. `watch` keeps it current; `serve` feeds one listener."""
+    """Looks at the runs and tells what has changed. `watch` keeps it current; `serve` feeds one listener.
 
-    def __init__(self) -> None:
-        self._survey = Survey()
+    Args:
+        only: the one run that is listed; None for all.
+    """
+
+    def __init__(self, only: str | None = None) -> None:
+        self._survey = Survey(only)
         self._rows: dict[str, Row] = {}
         self._changed = asyncio.Condition()
         self._looked = asyncio.Event()

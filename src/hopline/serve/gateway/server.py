@@ -47,7 +47,7 @@ class GatewayOptions:
         port: on 127.0.0.1; 0 for any free one.
         web: the folder of the page.
         origins: further web origins, as `parse_origin` gives them.
-        single_run: the run behind `/ws`; None for the gateway to every run.
+        single_run: the one run that is served, also behind `/ws`; None for the gateway to every run.
         allowed_uids: users whose processes may connect; None when nobody is asked.
     """
 
@@ -77,7 +77,7 @@ class Gateway:
         self._credentials = credentials
         self._on_rotate = on_rotate
         self._assets = Assets(options.web)
-        self._board = RunBoard() if options.single_run is None else None
+        self._board = RunBoard(options.single_run)
         self._room = WaitingRoom(options.limits.half_open_connections)
         self._gate: Gate | None = None
         self._common: tuple[tuple[str, str], ...] = ()
@@ -122,14 +122,13 @@ class Gateway:
         except OSError as error:
             raise Unavailable(
                 f"cannot listen on 127.0.0.1:{self._options.port}: {error.strerror or error}; choose another port: "
-                "hopline web --port 0 takes any free one."
+                "--port 0 takes any free one."
             ) from error
         port = next(iter(self._server.sockets)).getsockname()[1]
         admission = Admission.on_port(port, self._options.origins)
         self._common = answers.common_headers(admission)
-        self._gate = Gate(port, admission, self._credentials, self._options.single_run is not None)
-        if self._board is not None:
-            self._watching = asyncio.create_task(self._board.watch())
+        self._gate = Gate(port, admission, self._credentials, self._options.single_run)
+        self._watching = asyncio.create_task(self._board.watch())
 
     async def close(self) -> None:
         """Close every connection within the shutdown bound, abort what is left, and stop listening."""
@@ -238,7 +237,6 @@ class Gateway:
         await pass_messages(carrier, self._dialer, run_id, self._options.limits)
 
     async def _serve_listing(self, carrier: WebSocketCarrier) -> None:
-        assert self._board is not None
         last = await self._board.serve(carrier)
         if last is not None:
             with contextlib.suppress(PeerGone):

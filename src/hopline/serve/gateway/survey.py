@@ -13,9 +13,14 @@ LISTED_ENDED = 200
 
 
 class Survey:
-    """Keeps what was seen last. One thread at a time may `look`."""
+    """Keeps what was seen last. One thread at a time may `look`.
 
-    def __init__(self) -> None:
+    Args:
+        only: the one run that is looked at; None for all.
+    """
+
+    def __init__(self, only: str | None = None) -> None:
+        self._only = only
         self._records: dict[str, tuple[tuple[int, int], RunRecord]] = {}
         self._activities: dict[str, Activity] = {}
         self.unreadable: list[str] = []
@@ -42,7 +47,7 @@ class Survey:
 
     def _read_records(self) -> list[RunRecord]:
         found, unreadable = [], []
-        for run_id in run_ids():
+        for run_id in run_ids() if self._only is None else [self._only]:
             try:
                 status = (run_folder(run_id) / RECORD_FILE).stat()
                 stamp = (status.st_mtime_ns, status.st_ino)
