@@ -144,7 +144,7 @@ def test_a_server_that_does_not_answer_is_told_to_end_by_signal() -> None:
     os.kill(record["pid"], signal.SIGSTOP)
     with subprocess.Popen([HOPLINE, "stop", "frozen"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as stopping:
         assert stopping.stdout is not None
-        assert b"did not answer; it was sent SIGTERM" in stopping.stdout.readline()
+        assert b"does not answer; it was sent SIGTERM" in stopping.stdout.readline()
         os.kill(record["pid"], signal.SIGCONT)
         told, complaints = stopping.communicate(timeout=30)
         assert (stopping.returncode, complaints) == (0, b"")

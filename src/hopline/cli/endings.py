@@ -62,10 +62,10 @@ def stop_and_tell(peer: Peer, grace: float | None) -> int:
             connection.ask(CommandStop(grace_ms=_millis(grace)), ACCEPT_SECONDS)
     except (RunGone, ConnectDenied):
         raise
-    except Unavailable:
+    except Unavailable as error:
         if not isinstance(peer, LocalPeer):
             raise
-        return _stop_by_signal(peer)
+        return _stop_by_signal(peer, str(error).partition(";")[0])
     _tell("stop", "accepted")
     try:
         whole = follower.until(lambda known: known.ended is not None, _patience(grace))
@@ -76,8 +76,8 @@ def stop_and_tell(peer: Peer, grace: float | None) -> int:
     return 0 if whole else 1
 
 
-def _stop_by_signal(peer: LocalPeer) -> int:
-    """SIGTERM to a server that lives and does not answer. Returns 0 once it has left."""
+def _stop_by_signal(peer: LocalPeer, why: str) -> int:
+    """SIGTERM to a server that lives and does not answer, for the reason `why`. Returns 0 once it has left."""
     record = peer.record
     try:
         server = os.pidfd_open(record.pid)
@@ -87,7 +87,7 @@ def _stop_by_signal(peer: LocalPeer) -> int:
         if not is_live(record.id):  # asked after the descriptor was opened: while it is held, the pid is the server's
             raise RunGone(f"run {record.id} has ended; look at it: hopline show {record.id}")
         signal.pidfd_send_signal(server, signal.SIGTERM)
-        _tell("stop", "not accepted: the server did not answer; it was sent SIGTERM")
+        _tell("stop", f"not accepted: {why}; it was sent SIGTERM")
         poller = select.poll()
         poller.register(server, select.POLLIN)
         left = bool(poller.poll(PATIENCE_SECONDS * 1000))

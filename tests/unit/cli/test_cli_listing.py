@@ -123,3 +123,15 @@ def test_an_age_has_a_number_and_a_unit(text: str, seconds: float) -> None:
 def test_anything_else_is_no_age(text: str) -> None:
     with pytest.raises(UsageError, match="--older-than"):
         prune.parse_age(text)
+
+
+def test_a_live_run_is_not_shown_with_what_ended_an_earlier_generation() -> None:
+    assert listing.status(record("a", "running", signal=15, generation=2)) == "running"
+
+
+def test_why_a_run_is_held_is_two_words_in_the_table_and_a_sentence_elsewhere() -> None:
+    held = record("a", "running", waiting="the journal has reached its bound (--max-journal)")
+    assert listing.status(held, short=True) == "running, held: journal bound"
+    assert listing.status(held) == "running, held: the journal has reached its bound (--max-journal)"
+    full = record("b", "running", waiting="less than the reserve of 5 bytes is free on the journal's volume")
+    assert listing.status(full, short=True) == "running, held: no room"

@@ -49,3 +49,9 @@ def test_a_command_cannot_drive_the_terminal_and_is_cut_to_width() -> None:
 def test_columns_are_as_wide_as_their_widest_cell() -> None:
     assert rendering.table(("A", "B"), [("xxx", "y"), ("z", "long last")]) == "A    B\nxxx  y\nz    long last\n"
     assert rendering.table(("A",), [("x",)]) == "A\nx\n"
+
+
+def test_wide_characters_take_two_columns_and_combining_ones_none() -> None:
+    assert rendering.columns_of("日本") == 4
+    assert rendering.columns_of("e\u0301") == 1
+    assert rendering.table(("A", "B"), [("日本", "y"), ("z", "x")]) == "A     B\n日本  y\nz     x\n"
