@@ -98,7 +98,7 @@ def test_without_colour_the_shapes_and_words_remain(private_place: Path) -> None
         tmux.close()
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, 137)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGKILL, 137)])
 def test_however_it_is_ended_the_terminal_is_left_as_it_was(
     number: signal.Signals, status: int, tmux: Tmux, private_place: Path
 ) -> None:

@@ -20,7 +20,10 @@ from hopline.tui.watching import KEPT_BACKOFF
 SIGNALLED = 128
 
 LEAVE_SECONDS = 2.0
-"""How long an orderly end may take that was asked for from outside: the terminal may be gone."""
+"""How long an orderly end may take that was asked for from outside."""
+
+GONE_SECONDS = 0.5
+"""As much where the terminal has most likely gone, and writing to it may never end."""
 
 
 class HoplineApp(App[None]):
@@ -58,7 +61,8 @@ class HoplineApp(App[None]):
 
     def _ended_by(self, number: signal.Signals) -> None:
         self.signal = number
-        last_resort = threading.Timer(LEAVE_SECONDS, os._exit, [SIGNALLED + number])
+        patience = GONE_SECONDS if number is signal.SIGHUP else LEAVE_SECONDS
+        last_resort = threading.Timer(patience, os._exit, [SIGNALLED + number])
         last_resort.daemon = True
         last_resort.start()
         self.exit()
