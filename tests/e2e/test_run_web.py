@@ -12,9 +12,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from cli_rig import Terminal, detached, hopline, one_sentence, wait_until_over
+from page_rig import Watched, chromium
 from run_servers import ENDS, RunningServer, eventually
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from hopline.client import open as hopline_open
 
 
 def dial(url: str, path: str = "/ws", token: str | None = None) -> connect:
@@ -209,3 +212,30 @@ def test_a_run_without_a_page_loads_no_library_for_one() -> None:
         with served.dial() as peer:
             peer.ask(type="command.stop")
         assert served.leaves() == 0
+
+
+@pytest.mark.timeout(120)
+def test_the_url_opens_the_run_itself_live_and_steered_in_a_browser() -> None:
+    record = detached("--web", "--", "sh", "-c", "echo ready; read -r line; echo got $line; cat")
+    with chromium() as browser:
+        watched = Watched(browser.new_page())
+        watched.page.goto(record["url"])
+        watched.page.wait_for_selector(".run-bar")
+        watched.wait_for_output("ready")
+        assert "token" not in watched.page.url
+        hopline("send", record["id"], "hello")
+        watched.wait_for_output("got hello")
+        watched.page.goto(watched.page.url.partition("#")[0])
+        watched.page.wait_for_selector("a.run")
+        assert watched.locator("a.run").count() == 1
+        assert watched.complaints == []
+
+
+def test_the_url_is_a_target_of_the_python_client() -> None:
+    record = detached("--web", "--", "cat")
+
+    async def main() -> str:
+        async with asyncio.timeout(20), hopline_open(record["url"]) as run:
+            return (await run.snapshot()).run_id
+
+    assert asyncio.run(main()) == record["id"]
