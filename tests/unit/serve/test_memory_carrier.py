@@ -106,11 +106,13 @@ def test_a_client_that_takes_nothing_stalls_its_own_writer_only() -> None:
 
 def test_a_message_counts_as_unsent_until_its_taker_comes_for_the_next() -> None:
     unsent: list[int] = []
+    looked = asyncio.Event()
 
     async def one(channel: MemoryChannel) -> None:
         channel.push(b"x" * 10)
         assert isinstance(await channel.next(), Received)
         unsent.append(channel.unsent_bytes())
+        looked.set()
         channel.answered()
         assert isinstance(await channel.next(), Received)
         unsent.append(channel.unsent_bytes())
@@ -119,9 +121,9 @@ def test_a_message_counts_as_unsent_until_its_taker_comes_for_the_next() -> None
         client = listener.connect()
         assert await client.receive() == b"x" * 10
         await client.send(b'{"type":"query.snapshot"}')
+        await looked.wait()
         next_one = asyncio.ensure_future(client.receive())
-        while not unsent:
-            await asyncio.sleep(0)
+        await asyncio.sleep(0)
         await client.send(b'{"type":"query.snapshot"}')
         assert await next_one is None
 
