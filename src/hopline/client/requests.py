@@ -1,7 +1,7 @@
 """One control connection: requests one after another, dialled when it is needed and again when it was lost.
 
-Reads are sent again with a new request id after a loss; commands never are, since whether the first took effect is not
-known (frontend reference 2, "Upstream client retry policy").
+Reads, and pause and resume, are sent again with a new request id after a loss; other commands and chats never are,
+since whether the first took effect is not known (frontend reference 2, "Upstream client retry policy").
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from hopline.client.connection import ANSWER_SECONDS, accepted
 from hopline.client.dialling import Dialler
 from hopline.client.frames import read_response
 from hopline.errors import HoplineError, RunGone, Unavailable
-from hopline.wire.client.requests import Request, encode_request
+from hopline.wire.client.requests import CommandPause, CommandResume, QueryChat, Request, encode_request
 from hopline.wire.client.responses import Response
 
 
@@ -53,10 +53,10 @@ class RequestConnection:
         """
         async with self._turn:
             response = await self._attempt(request, seconds)
-            if response is None and not request.mutating:
+            if response is None and _repeatable(request):
                 response = await self._attempt(request, seconds)
         if response is None:
-            if request.mutating:
+            if not _repeatable(request):
                 raise Unanswered(f"{self._why_lost} Whether the run took the command is not known.")
             raise RunGone(self._why_lost)
         return accepted(response)
@@ -109,3 +109,10 @@ class RequestConnection:
                 self._dialler.forget()
                 raise
         return self._channel
+
+
+def _repeatable(request: Request) -> bool:
+    """Whether doing it twice is as good as once."""
+    if isinstance(request, QueryChat):
+        return False
+    return not request.mutating or isinstance(request, CommandPause | CommandResume)

@@ -25,15 +25,18 @@ from hopline.records import RunRecord
 from hopline.wire.client.events import RunEvent, decode_events
 from hopline.wire.client.requests import (
     MAX_POLL_MILLIS,
+    Command,
     CommandInput,
     CommandInterrupt,
     CommandRestart,
     CommandStop,
+    Query,
+    QueryChat,
     QueryEvents,
     QuerySnapshot,
     Request,
 )
-from hopline.wire.client.responses import RunSnapshot
+from hopline.wire.client.responses import Response, RunSnapshot
 
 INPUT_PIECE_BYTES = 1 << 16
 
@@ -153,6 +156,24 @@ class Run:
     async def restart(self, *, grace_seconds: float | None = None) -> Receipt:
         """Retire the worker and, once it is gone, start its command again in the same run."""
         return await self._command(CommandRestart(grace_ms=_millis(grace_seconds)))
+
+    async def ask(self, request: Query | Command, seconds: float | None = ANSWER_SECONDS) -> Response:
+        """The Response to any other request of the wire (docs/wire/client.md, "Requests").
+
+        A chat has a connection of its own and may take as long as it likes, so that nothing waits behind it.
+
+        Args:
+            seconds: how long it may take.
+
+        Raises Refused when it failed, and Unanswered when what became of a command is not known.
+        """
+        if not isinstance(request, QueryChat):
+            return await self._control.ask(request, seconds)
+        connection = RequestConnection(self._dialler, self.client_id)
+        try:
+            return await connection.ask(request, None)
+        finally:
+            await connection.close()
 
     async def facts(self) -> RunFacts:
         """What is proven about the run and its workers at this moment."""

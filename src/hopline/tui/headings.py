@@ -97,8 +97,11 @@ def summary(watching: Watching, steering: Steering, now: float) -> str:
     parts = [asked[-1].line()] if asked else []
     if asked and (left := _left(asked[-1], steering, now)):
         parts.append(left)
-    worker, lost = watching.story.worker, watching.lost
+    story, worker, lost = watching.story, watching.story.worker, watching.lost
     parts.append(f"worker {worker_words(worker, lost=lost)}")
+    record = watching.run.record
+    if record is not None and record.pty and story.writable:
+        parts.append(f"it has a terminal of its own: hopline attach --raw {record.id}")
     if worker is not None and worker.retired is not None:
         parts.append(f"descendants {descendants_words(worker, lost=lost)}")
     return " · ".join(parts)

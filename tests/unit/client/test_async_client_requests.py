@@ -7,8 +7,18 @@ from jumping_loop import run_jumping
 from scripted_dialler import ScriptedDialler
 
 from hopline.client.requests import RequestConnection, Unanswered
+from hopline.client.session import Run
 from hopline.errors import Refused, RunGone, Unavailable
-from hopline.wire.client.requests import CommandInterrupt, QuerySnapshot, Request
+from hopline.wire.client.requests import (
+    CommandInterrupt,
+    CommandPause,
+    CommandResume,
+    CommandSteer,
+    QueryChat,
+    QueryHistory,
+    QuerySnapshot,
+    Request,
+)
 from hopline.wire.client.responses import Ack, Response, diagnosed, encode_response, failed
 
 
@@ -54,11 +64,36 @@ def test_a_read_is_asked_again_under_a_new_id() -> None:
     assert first != second
 
 
-def test_a_command_is_never_sent_twice() -> None:
+@pytest.mark.parametrize("wanted", [CommandInterrupt(), CommandSteer(text="x"), QueryChat(text="why?")])
+def test_what_must_not_happen_twice_is_never_sent_twice(wanted: Request) -> None:
     dialler = ScriptedDialler([], [answer])
     with pytest.raises(Unanswered, match="not known"):
-        ask(dialler, CommandInterrupt())
+        ask(dialler, wanted)
     assert len(dialler.channels) == 1
+
+
+@pytest.mark.parametrize("wanted", [CommandPause(), CommandResume(), QueryHistory()])
+def test_what_is_as_good_twice_as_once_is_sent_again(wanted: Request) -> None:
+    dialler = ScriptedDialler([], [answer])
+    ask(dialler, wanted)
+    assert len(dialler.channels) == 2
+
+
+def test_a_chat_has_a_connection_of_its_own() -> None:
+    dialler = ScriptedDialler([answer, answer], [answer])
+
+    async def asking() -> None:
+        async with Run(dialler, "me") as run:
+            await run.ask(QueryHistory())
+            await run.ask(QueryChat(text="why?"))
+            await run.ask(QueryHistory())
+
+    run_jumping(asking())
+    assert [[sent["type"] for sent in channel.sent] for channel in dialler.channels] == [
+        ["query.history", "query.history"],
+        ["query.chat"],
+    ]
+    assert all(channel.closed for channel in dialler.channels)
 
 
 def test_a_connection_that_is_known_to_be_gone_is_dialled_anew_first() -> None:
