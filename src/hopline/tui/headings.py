@@ -151,7 +151,7 @@ def _above(watching: Watching) -> str:
     if watching.floor <= 0:
         return "the beginning"
     if watching.closed:
-        return f"{count(watching.floor, 'event')} above, no room for more: hopline logs shows all"
+        return "what is above is no longer kept here: hopline logs shows all"
     return f"▲ {count(watching.floor, 'event')} above, loading"
 
 

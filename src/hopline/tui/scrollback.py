@@ -6,7 +6,6 @@ clearing the screen leaves what was there above. Nothing that is kept holds a co
 """
 
 import re
-from collections.abc import Iterable
 
 from hopline.tui.lines import Line
 from hopline.tui.looks import PLAIN, rendition
@@ -21,6 +20,9 @@ MAX_REACH_LINES = 200
 
 MAX_SEQUENCE_CHARACTERS = 8_192
 """A control sequence that is not complete after so many characters is given up."""
+
+MAX_OPENING_CHARACTERS = 65_536
+"""A first line of more is joined to what was before it without going back in it."""
 
 TAB = 8
 
@@ -56,6 +58,10 @@ class Scrollback:
         self._look = PLAIN
         self._held = ""
         self._changed: int | None = 0
+        self._opening: str | None = ""
+        """What was written on the first line, as it came; None when it is too much to be kept."""
+        self._opening_over = False
+        """Whether the first line has ended."""
 
     @property
     def empty(self) -> bool:
@@ -69,6 +75,8 @@ class Scrollback:
 
     def feed(self, text: str) -> int:
         """Write `text`. Returns how many lines went from the top for it."""
+        if not self._opening_over:
+            self._keep_opening(text)
         if self._held:
             text, self._held = self._held + text, ""
         if not _CONTROL.search(text):
@@ -77,36 +85,43 @@ class Scrollback:
             self._interpret(text)
         return self._trim()
 
-    def prepend(self, lines: Iterable[Line], *, open_end: bool) -> int:
-        """Put older lines above, as far as the bounds allow. Returns how many were put there.
+    def prepend(self, older: "Scrollback") -> int:
+        """Put above what was written before, as far as the bounds allow. Returns how many lines were put there.
 
         Args:
-            open_end: the last of them does not end; what stands at the top here goes on it.
+            older: was fed exactly the text before what was fed here; of no more use afterwards. Where a line was
+                under way between the two, it is written anew, so that going back in it has its effect.
         """
-        above = list(lines)
-        if open_end and above:
-            tail = above.pop()
-            first = self.lines[0]
-            merged = Line(continues=tail.continues)
-            for piece, look in [*tail.pieces, *first.pieces]:
-                merged.write(merged.length, piece, look)
-            if self._row == 0:
-                self._place += tail.length
-            self._characters += tail.length
-            self.lines[0] = merged
-        room_lines = self._max_lines - len(self.lines)
-        room = self._max_characters - self._characters
-        fitting: list[Line] = []
-        for line in reversed(above):
-            room -= line.length
-            if len(fitting) >= room_lines or room < 0:
-                break
-            fitting.append(line)
-        self.lines[:0] = reversed(fitting)
-        self._characters += sum(line.length for line in fitting)
+        if self._opening is not None:
+            older.feed(self._opening)
+            first = older.lines[-1]
+        else:
+            first = older.lines[-1]
+            for piece, look in self.lines[0].pieces:
+                first.write(first.length, piece, look)
+        above = older.lines[:-1]
+        self._characters += first.length - self.lines[0].length
+        self.lines[0] = first
+        if not self._opening_over:
+            self._row, self._place, self._look = 0, older._place, older._look
+        fitting = self._fitting(above)
+        self.lines[:0] = fitting
         self._row += len(fitting)
         self._changed = 0
+        self._opening, self._opening_over = older._opening, older._opening_over or self._opening_over
         return len(fitting)
+
+    def _fitting(self, above: list[Line]) -> list[Line]:
+        """The last of `above` that there is room for; they count from now on."""
+        room, count = self._max_characters - self._characters, 0
+        for line in reversed(above[max(0, len(above) - (self._max_lines - len(self.lines))) :]):
+            room -= line.length
+            if room < 0:
+                break
+            count += 1
+        fitting = above[len(above) - count :]
+        self._characters += sum(line.length for line in fitting)
+        return fitting
 
     @property
     def full(self) -> bool:
@@ -115,12 +130,19 @@ class Scrollback:
 
     def note(self, text: str) -> None:
         """A line of our own, on its own; what follows begins another."""
+        self._opening_over = True
         if self.lines[self._row].length:
             self._to_new_line()
         look, self._look = self._look, PLAIN._replace(dim=True, reverse=True)
         self._write(text)
         self._look = look
         self._to_new_line()
+
+    def _keep_opening(self, text: str) -> None:
+        head, newline, _ = text.partition("\n")
+        self._opening_over = bool(newline)
+        if self._opening is not None:
+            self._opening = self._opening + head if len(self._opening) + len(head) <= MAX_OPENING_CHARACTERS else None
 
     def _interpret(self, text: str) -> None:
         at = 0

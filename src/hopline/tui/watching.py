@@ -118,6 +118,7 @@ class Watching:
 
     async def fetch_older(self) -> list[RunEvent]:
         """The events before the oldest that is here; none when there are none, or no room. Raises HoplineError."""
+        self.closed = self.closed or self.output.dropped > 0  # what stands at its top no longer begins at the floor
         if self._fetching or self.floor <= 0 or self.closed:
             return []
         self._fetching = True
@@ -140,9 +141,9 @@ class Watching:
         older = Scrollback()
         for piece in pieces:
             older.feed(piece)
-        open_end = not pieces[-1].endswith("\n")
-        added = self.output.prepend(older.lines if open_end else older.lines[:-1], open_end=open_end)
-        self.closed = self.output.full
+        there = older.dropped + len(older.lines) - 1
+        added = self.output.prepend(older)
+        self.closed = self.output.full or added < there
         return added
 
     async def _take(self, item: Item, now: float) -> None:
