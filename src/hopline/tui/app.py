@@ -30,6 +30,7 @@ class HoplineApp(App[None]):
     """One run, or the list and from it one run after another. It uses the terminal's own colours."""
 
     CSS_PATH = "hopline.tcss"
+    TITLE = "hopline"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+backslash", "leave", "Leave", show=False, priority=True),
