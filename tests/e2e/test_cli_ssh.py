@@ -37,7 +37,7 @@ def test_attaching_follows_live_and_ends_with_the_worker_s_status() -> None:
     assert attached.stdout is not None
     assert attached.stdout.readline() == b"begun\n"
     sent = hopline("send", *BOX, "far", "word")
-    assert (sent.returncode, sent.stdout) == (0, b"accepted: 5 bytes are in the worker's input\n")
+    assert (sent.returncode, sent.stdout) == (0, b"delivered: 5 bytes are in the worker's input\n")
     assert attached.stdout.read() == b"got word\n"
     assert attached.wait(20) == 5
     attached.stdout.close()

@@ -115,7 +115,7 @@ def test_a_closed_terminal_changes_nothing() -> None:
     server.process.send_signal(signal.SIGHUP)
     with server.dial() as control, server.dial() as watcher:
         watcher.subscribe()
-        assert control.ask(type="command.input", text="it\n")["ack"] == {"action": "input", "status": "accepted"}
+        assert control.ask(type="command.input", text="it\n")["ack"] == {"action": "input", "status": "delivered"}
         assert written(watcher.events_until(*ENDS)) == b"got it\n"
     assert server.leaves() == 0
 

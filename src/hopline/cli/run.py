@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hopline.cli.places import on_terminal
-from hopline.errors import UsageError
+from hopline.errors import HoplineError, UsageError
 from hopline.ids import RunId, new_run_id
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def run(**options: Any) -> int:
         sys.stdout.write(record_line(server.begin(spec)))
         return 0
     from hopline.cli.keys import KeySource
+    from hopline.cli.steering import Key
 
     with KeySource() as keys:  # from here on Ctrl-C is for the worker, also while it is being started
         server, spec = prepare(asked)
@@ -82,7 +83,12 @@ def run(**options: Any) -> int:
             from hopline.cli.raw_terminal import RawTerminal
 
             raw = RawSeat(RawTerminal())
-        record = server.begin(spec)
+        try:
+            record = server.begin(spec)
+        except HoplineError:
+            if Key.INTERRUPT in keys.take():  # it reached the server too, before that was out of our terminal's reach
+                raise KeyboardInterrupt from None
+            raise
         if record.url is not None:
             sys.stderr.write(f"{record.url}\n")
         peer = LocalPeer(record)
