@@ -37,7 +37,7 @@ def test_a_thousand_watchers_are_served_and_the_worker_keeps_its_own_limit() -> 
         assert hopline("send", record["id"], "go").stderr == b""
         for end in ends:
             seen = b""
-            while b'over\\n' not in seen:
+            while b"over\\n" not in seen:
                 data = end.recv(1 << 16)
                 assert data, seen[-200:]
                 seen += data
