@@ -30,10 +30,10 @@ def test_a_flood_repeats_its_block_and_stops_by_itself(programs: Programs) -> No
 
 
 def test_ticks_are_lines_that_carry_their_time(programs: Programs) -> None:
-    done = subprocess.run(programs.ticks(5, 1000), capture_output=True, timeout=20, check=True)
+    done = subprocess.run(programs.ticks(200, 1000), capture_output=True, timeout=20, check=True)
     stamps = [int(line[2:22]) for line in done.stdout.splitlines()]
-    assert stamps == sorted(stamps)
-    assert stamps[4] - stamps[0] >= 3_000_000
+    assert (len(stamps), stamps) == (200, sorted(stamps))
+    assert stamps[-1] - stamps[0] >= 150_000_000  # 199 ms are due; a late first tick takes its lateness off
 
 
 def test_the_strict_reader_decodes_text_bytes_and_escapes(programs: Programs, tmp_path: Path) -> None:
