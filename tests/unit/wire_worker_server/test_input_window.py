@@ -46,3 +46,13 @@ def test_the_first_error_is_kept() -> None:
     window.answered(2, "broken pipe")
     window.answered(3, "closed")
     assert window.failure == "broken pipe"
+
+
+def test_the_window_is_empty_once_everything_sent_was_answered() -> None:
+    window = InputWindow()
+    assert window.empty
+    sent = [window.frame(b"a"), window.frame(b"b")]
+    for frame in sent:
+        assert not window.empty
+        window.answered(frame.request_id, None)
+    assert window.empty
