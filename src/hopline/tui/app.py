@@ -8,8 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
+from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.widgets import Input
 
 from hopline.client.session import Run, open_run
 from hopline.client.targets import LocalRun, OverSsh, Target
@@ -55,6 +57,16 @@ class HoplineApp(App[None]):
         if isinstance(screen, RunScreen):
             self.shown_run = screen
         self.push_screen(screen)
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key that was typed ahead belongs to the line that the key before it has opened meanwhile."""
+        if isinstance(event, events.Key) and event.is_forwarded and event.is_printable and event.character:
+            entry = self.focused
+            if isinstance(entry, Input):
+                event.stop()
+                entry.insert_text_at_cursor(event.character)
+                return
+        await super().on_event(event)
 
     def action_leave(self) -> None:
         """Leave; every run goes on."""

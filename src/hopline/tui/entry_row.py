@@ -52,9 +52,9 @@ class EntryRow(Horizontal):
         return self.query_one(Input)
 
     def open(self) -> None:
-        """Show it and write there."""
+        """Show it and write there; the very next key is for it."""
         self.display = True
-        self.entry.focus()
+        self.screen.set_focus(self.entry)
 
     def close(self) -> None:
         """Hide it; what is written stays."""

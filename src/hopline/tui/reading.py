@@ -67,7 +67,7 @@ class ReadingScreen(Screen[None]):
         """Back to reading."""
         for row in self.query(EntryRow):
             row.close()
-        self.view.focus()
+        self.set_focus(self.view)
 
     def find(self, text: str) -> None:
         """The next older line that holds `text`."""
