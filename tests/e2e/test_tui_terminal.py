@@ -51,7 +51,9 @@ def test_a_run_is_watched_and_talked_to_and_the_terminal_is_left_as_it_was(tmux:
     tmux.type("hopline attach talker")
     screen = tmux.shows("‹ talker  ● running", "● live · event", "begun", "worker running, pid")
     assert len(screen.rstrip("\n").split("\n")) == 24
-    tmux.type("iping")
+    tmux.send("i")
+    tmux.shows("input to the worker")
+    tmux.type("ping")
     tmux.shows("got ping", "input  delivered")
     tmux.press("C-d")
     tmux.shows("■ ended", "failed: exit 4")
