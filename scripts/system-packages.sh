@@ -7,7 +7,7 @@ PATH=$PATH:/usr/sbin:/sbin
 references=
 [ "${1:-}" != bench ] || references='nats-server:nats-server redis-server:redis-server'
 # shellcheck disable=SC2086  # a list of pairs
-for pair in $references chromium:chromium bwrap:bubblewrap tmux:tmux script:bsdutils mount:mount unshare:util-linux sshd:openssh-server ssh:openssh-client; do
+for pair in $references chromium:chromium bwrap:bubblewrap tmux:tmux less:less vi:vim-tiny script:bsdutils mount:mount unshare:util-linux sshd:openssh-server ssh:openssh-client; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
 done
 [ -z "$missing" ] && exit 0
