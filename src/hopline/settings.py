@@ -34,6 +34,22 @@ _UNITS = {
 
 
 @dataclass(frozen=True, slots=True)
+class RelaySettings:
+    """The table `[relay]` of config.toml: this machine's hub (docs/wire/peer.md, "Settings")."""
+
+    listen_addr: str = "127.0.0.1"
+    """Where the hub listens: an IP literal. 0.0.0.0 or :: for every interface."""
+    listen_port: int = 9847
+    max_peers: int = 8
+    """Links to peers at once."""
+    heartbeat_interval_secs: int = 30
+    lan_announce: bool = True
+    """Announce this hub on the local network while it listens beyond loopback."""
+    lease_authority: str = ""
+    """The id of the peer that keeps the fleet's leases; the same on every machine."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What config.toml may hold; every field is a key of the same name.
 
@@ -54,7 +70,12 @@ class Settings:
     """How long a stopped worker may take to leave before it is killed."""
     unix_write_deadline_seconds: float = 0.0
     """How long a local client may take nothing of what is sent to it before it is cut; 0 means for ever."""
+    relay: RelaySettings = RelaySettings()
+    """Links to other machines."""
 
+
+_WORDS = {str: "text", int: "whole number", bool: "true or false"}
+_RELAY_RANGES = {"listen_port": (0, 65535), "max_peers": (1, 256), "heartbeat_interval_secs": (1, 3600)}
 
 MAX_SECONDS = 86_400
 MAX_SIZE_BYTES = 2**63 - 1
@@ -98,15 +119,50 @@ def _is_span(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_SECONDS
 
 
+def _check_known(key: str, known: list[str], source: str) -> None:
+    if key not in known:
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known settings: {', '.join(known)}."
+        raise UsageError(f"unknown setting {key!r} in {source}; {hint}")
+
+
+def parse_relay(table: object, source: str) -> RelaySettings:
+    """The table `[relay]`. Raises UsageError that names the key and what it must be."""
+    if not isinstance(table, dict):
+        raise UsageError(f"relay = {table!r} in {source}; it must be a table: [relay]")
+    kinds: dict[str, type] = {field.name: type(field.default) for field in fields(RelaySettings)}
+    checked: dict[str, Any] = table
+    for key, value in checked.items():
+        _check_known(key, list(kinds), f"[relay] of {source}")
+        kind = kinds[key]
+        if type(value) is not kind:
+            raise UsageError(f"relay.{key} = {value!r} in {source}; it must be a {_WORDS[kind]}.")
+        low, high = _RELAY_RANGES.get(key, (0, 0))
+        if kind is int and not low <= value <= high:
+            raise UsageError(f"relay.{key} = {value} in {source}; it must be from {low} to {high}.")
+        if key == "listen_addr":
+            _check_address(value, source)
+    return RelaySettings(**checked)
+
+
+def _check_address(text: str, source: str) -> None:
+    from ipaddress import ip_address
+
+    try:
+        ip_address(text)
+    except ValueError:
+        raise UsageError(f"relay.listen_addr = {text!r} in {source}; it must be an IP address.") from None
+
+
 def parse_settings(table: dict[str, Any], source: str) -> Settings:
     """Settings from a parsed TOML table. Raises UsageError that names the key, its source and the nearest known key."""
-    known = {field.name: field for field in fields(Settings)}
+    known = [field.name for field in fields(Settings)]
     values: dict[str, Any] = {}
     for key, value in table.items():
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known settings: {', '.join(known)}."
-            raise UsageError(f"unknown setting {key!r} in {source}; {hint}")
+        _check_known(key, known, source)
+        if key == "relay":
+            values[key] = parse_relay(value, source)
+            continue
         if key in _CHOICES and value not in _CHOICES[key]:
             raise UsageError(f"{key} = {value!r} in {source}; it must be one of {', '.join(_CHOICES[key])}.")
         try:
@@ -170,6 +226,11 @@ def runs_folder() -> Path:
     return home() / "runs"
 
 
+def fleet_folder() -> Path:
+    """The folder that holds this machine's id, keys, leases and transfers. Not made here."""
+    return home() / "fleet"
+
+
 def runtime_folder() -> Path:
     """Where sockets live: $XDG_RUNTIME_DIR/hopline when absolute, else /tmp/hopline-<uid>. Not made here."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
@@ -204,7 +265,18 @@ def private_folder(path: Path) -> Path:
 
 def socket_path(run_id: str) -> Path:
     """The control socket of a run. Raises UsageError when it is longer than the system allows, before any bind."""
-    path = runtime_folder() / "runs" / run_id / "control.sock"
+    return _bindable(runtime_folder() / "runs" / run_id / "control.sock")
+
+
+def hub_socket_path() -> Path:
+    """The control socket of this home's hub. Raises UsageError as `socket_path`."""
+    import hashlib
+
+    name = hashlib.sha256(os.fsencode(home())).hexdigest()[:12]
+    return _bindable(runtime_folder() / "hubs" / name / "control.sock")
+
+
+def _bindable(path: Path) -> Path:
     if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:
         raise UsageError(
             f"the socket path {path} has {len(os.fsencode(path))} bytes and the system allows "

@@ -1,0 +1,1 @@
+"""The hub: one process a person and machine that holds links to peers, leases and transfers (docs/architecture.md)."""

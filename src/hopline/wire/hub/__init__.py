@@ -1,0 +1,1 @@
+"""What the command line and the hub of this machine say to each other, pure (docs/wire/hub.md)."""

@@ -1,0 +1,1 @@
+"""The peer wire, pure: bytes and times in, messages and decisions out (docs/wire/peer.md)."""
