@@ -13,6 +13,10 @@ from dataclasses import fields
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
 
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "docs" / "guide"
@@ -50,28 +54,44 @@ def commands() -> str:
     from hopline.cli.main import COMMANDS, hopline
 
     sections = []
+    top = click.Context(hopline, info_name="hopline")
     for name in COMMANDS:
-        context = click.Context(hopline, info_name="hopline")
-        command = hopline.get_command(context, name)
+        command = hopline.get_command(top, name)
         assert command is not None
-        inner = click.Context(command, info_name=name, parent=context)
-        usage = " ".join(command.collect_usage_pieces(inner))
-        sections.append(f"### `hopline {name} {usage}`\n\n{_paragraphs(command.help or '')}\n")
-        options = [option.get_help_record(inner) for option in command.params if isinstance(option, click.Option)]
-        rows = [record for record in options if record is not None]
-        if rows:
-            sections.append(_table(("option", ""), [(f"`{left}`", _RANGE.sub("", right)) for left, right in rows]))
+        sections += _sections(command, click.Context(command, info_name=name, parent=top), name)
     return "\n" + "\n".join(sections) + "\n"
+
+
+def _sections(command: "click.Command", context: "click.Context", words: str) -> list[str]:
+    import click
+
+    usage = " ".join(command.collect_usage_pieces(context))
+    section = f"### `hopline {words} {usage}`\n\n{_paragraphs(command.help or '')}\n"
+    options = [option.get_help_record(context) for option in command.params if isinstance(option, click.Option)]
+    rows = [record for record in options if record is not None]
+    found = [section]
+    if rows:
+        found.append(_table(("option", ""), [(f"`{left}`", _RANGE.sub("", right)) for left, right in rows]))
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            found += _sections(inner, click.Context(inner, info_name=name, parent=context), f"{words} {name}")
+    return found
 
 
 def settings() -> str:
     """A row a setting: its name, its default, what it does."""
-    from hopline.settings import Settings
+    from hopline.settings import RelaySettings, Settings
 
-    told = _field_docstrings(ROOT / "src/hopline/settings.py", "Settings")
-    rows = [
-        (f"`{field.name}`", f"`{field.default!r}`".replace("'", '"'), told[field.name]) for field in fields(Settings)
-    ]
+    rows: list[tuple[str, ...]] = []
+    for kind, prefix in ((Settings, ""), (RelaySettings, "relay.")):
+        told = _field_docstrings(ROOT / "src/hopline/settings.py", kind.__name__)
+        rows += [
+            (f"`{prefix}{field.name}`", f"`{field.default!r}`".replace("'", '"'), told[field.name])
+            for field in fields(kind)
+            if field.name in told
+        ]
     return _table(("setting", "default", ""), rows)
 
 

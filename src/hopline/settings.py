@@ -40,9 +40,11 @@ class RelaySettings:
     listen_addr: str = "127.0.0.1"
     """Where the hub listens: an IP literal. 0.0.0.0 or :: for every interface."""
     listen_port: int = 9847
+    """The hub's port; 0 for any free one."""
     max_peers: int = 8
     """Links to peers at once."""
     heartbeat_interval_secs: int = 30
+    """Seconds between heartbeats; a peer silent for three of them is gone."""
     lan_announce: bool = True
     """Announce this hub on the local network while it listens beyond loopback."""
     lease_authority: str = ""
@@ -71,7 +73,6 @@ class Settings:
     unix_write_deadline_seconds: float = 0.0
     """How long a local client may take nothing of what is sent to it before it is cut; 0 means for ever."""
     relay: RelaySettings = RelaySettings()
-    """Links to other machines."""
 
 
 _WORDS = {str: "text", int: "whole number", bool: "true or false"}
@@ -126,23 +127,22 @@ def _check_known(key: str, known: list[str], source: str) -> None:
         raise UsageError(f"unknown setting {key!r} in {source}; {hint}")
 
 
-def parse_relay(table: object, source: str) -> RelaySettings:
+def parse_relay(table: Any, source: str) -> RelaySettings:
     """The table `[relay]`. Raises UsageError that names the key and what it must be."""
     if not isinstance(table, dict):
         raise UsageError(f"relay = {table!r} in {source}; it must be a table: [relay]")
     kinds: dict[str, type] = {field.name: type(field.default) for field in fields(RelaySettings)}
-    checked: dict[str, Any] = table
-    for key, value in checked.items():
+    for key, value in dict[str, Any](table).items():
         _check_known(key, list(kinds), f"[relay] of {source}")
-        kind = kinds[key]
-        if type(value) is not kind:
+        kind, given = kinds[key], type(value)
+        if given is not kind:
             raise UsageError(f"relay.{key} = {value!r} in {source}; it must be a {_WORDS[kind]}.")
         low, high = _RELAY_RANGES.get(key, (0, 0))
         if kind is int and not low <= value <= high:
             raise UsageError(f"relay.{key} = {value} in {source}; it must be from {low} to {high}.")
         if key == "listen_addr":
             _check_address(value, source)
-    return RelaySettings(**checked)
+    return RelaySettings(**table)
 
 
 def _check_address(text: str, source: str) -> None:
