@@ -6,6 +6,7 @@ import re
 import psutil
 import pytest
 from cli_rig import detached, hopline, shown, wait_for_output, wait_until_over
+from textual.events import Key
 from tui_rig import Seat, on_run, shows, text_of
 
 from hopline.client.session import Run
@@ -45,6 +46,22 @@ def test_input_is_written_and_ended_and_said_when_it_is_taken() -> None:
         await shows(seat, "no more", "■ ended", "failed: exit 4", "worker exited with 4")
         await seat.press("i")
         await shows(seat, "no worker that takes input")
+
+    on_run("talker", sit)
+
+
+def test_keys_that_come_all_at_once_have_their_effect_in_their_order() -> None:
+    detached("--name", "talker", "--", "sh", "-c", TALKER)
+
+    async def sit(seat: Seat, run: Run) -> None:
+        await shows(seat, "begun")
+        for key in ("2", "i", *"ng", "backspace", "G", "enter", *"two", "enter", "escape", "3", "1", "slash", *"Begun"):
+            seat.app.post_message(Key(key, key if len(key) == 1 else None))
+        seat.app.post_message(Key("enter", None))
+        await shows(seat, "got nG\n", "got two", "1 of 1")
+        for key in ("escape", "s", "left", "y"):
+            seat.app.post_message(Key(key, None))
+        await shows(seat, "✓|■ ended", "stopped")
 
     on_run("talker", sit)
 

@@ -51,9 +51,7 @@ def test_a_run_is_watched_and_talked_to_and_the_terminal_is_left_as_it_was(tmux:
     tmux.type("hopline attach talker")
     screen = tmux.shows("‹ talker  ● running", "● live · event", "begun", "worker running, pid")
     assert len(screen.rstrip("\n").split("\n")) == 24
-    tmux.send("i")
-    tmux.shows("input to the worker")
-    tmux.type("ping")
+    tmux.send("iping\r")
     tmux.shows("got ping", "input  delivered")
     tmux.press("C-d")
     tmux.shows("■ ended", "failed: exit 4")
@@ -63,6 +61,21 @@ def test_a_run_is_watched_and_talked_to_and_the_terminal_is_left_as_it_was(tmux:
     assert "begun" not in tmux.shows("status 4")
     assert tmux.modes() == SHELL_MODES
     assert modes(tmux, private_place, "after") == before
+
+
+def test_what_is_typed_in_one_go_loses_nothing_in_twenty_tries(tmux: Tmux) -> None:
+    record = detached("--name", "talker", "--", "sh", "-c", TALKER)
+    tmux.type("hopline attach talker")
+    tmux.shows("begun", "● live")
+    wanted = ["begun"]
+    for number in range(20):
+        lines = [f"ping {number} {word}" for word in ("ngGk", "s.q/", "2j13")]
+        tmux.send("i" + "\r".join(lines) + "\r")
+        wanted += [f"got {line}" for line in lines]
+        tmux.shows(f"got {lines[-1]}")
+        tmux.press("Escape")
+        until(lambda: "EOF ^D" not in tmux.screen())
+    assert hopline("logs", record["id"]).stdout.decode().splitlines() == wanted
 
 
 def test_the_mouse_scrolls_and_brings_back(tmux: Tmux) -> None:

@@ -11,10 +11,10 @@ from typing import ClassVar
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.widgets import Input
 
 from hopline.client.session import Run, open_run
 from hopline.client.targets import LocalRun, OverSsh, Target
+from hopline.tui.entry_row import Entry
 from hopline.tui.list_screen import ListScreen, Runs
 from hopline.tui.run_screen import RunScreen
 from hopline.tui.watching import KEPT_BACKOFF
@@ -59,14 +59,25 @@ class HoplineApp(App[None]):
         self.push_screen(screen)
 
     async def on_event(self, event: events.Event) -> None:
-        """A key that was typed ahead belongs to the line that the key before it has opened meanwhile."""
-        if isinstance(event, events.Key) and event.is_forwarded and event.is_printable and event.character:
-            entry = self.focused
-            if isinstance(entry, Input):
-                event.stop()
-                entry.insert_text_at_cursor(event.character)
-                return
+        """A key or a paste has had its effect before the next one is looked at.
+
+        Handed from widget to widget, as Textual does it, a key would still be under way while the next one goes by a
+        shorter way: what is typed in one go would get lost or come in another order.
+        """
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            self.app_focus = True
+            if isinstance(event, events.Key):
+                await self._press(event)
+            elif isinstance(self.focused, Entry):
+                self.focused.put(event.text.splitlines()[0] if event.text else "")
+            return
         await super().on_event(event)
+
+    async def _press(self, key: events.Key) -> None:
+        if isinstance(self.focused, Entry) and key.is_printable and key.character:
+            self.focused.put(key.character)
+        elif (bound := self.screen.active_bindings.get(key.key)) is not None and bound.enabled:
+            await self.run_action(bound.binding.action, bound.node)
 
     def action_leave(self) -> None:
         """Leave; every run goes on."""

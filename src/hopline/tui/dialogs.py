@@ -68,7 +68,7 @@ class Ending(ModalScreen[float | None]):
 
     def on_mount(self) -> None:
         """Enter says yes."""
-        self.query_one("#yes").focus()
+        self.set_focus(self.query_one("#yes"))
 
     def on_button_pressed(self, pressed: Button.Pressed) -> None:
         """The answer."""

@@ -1,10 +1,47 @@
-"""A line to write in at the bottom of a screen, hidden until it is opened."""
+"""A line to write in at the bottom of a screen, hidden until it is opened.
 
-from textual import events
+Everything here happens at once, in the turn of the key that asks for it, so that the very next key finds it done.
+"""
+
+from typing import ClassVar
+
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.message import Message
 from textual.widgets import Input, Static
+from textual.widgets.input import Selection
+
+
+class Entry(Input):
+    """Where it is written. Enter is the screen's action `entered(row)`, the end of the text its `entry_ended(row)`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "enter", show=False),
+        Binding("ctrl+d", "delete_or_end", show=False),
+    ]
+
+    def put(self, text: str) -> None:
+        """Write `text` where the cursor is, over what is selected."""
+        if self.selection.is_empty:
+            self.insert_text_at_cursor(text)
+        else:
+            self.replace(text, *self.selection)
+
+    async def action_enter(self) -> None:
+        """The line is written."""
+        await self._tell("entered")
+
+    async def action_delete_or_end(self) -> None:
+        """Ctrl-D deletes to the right, and where there is nothing it is the end, as in a terminal."""
+        if self.value:
+            self.action_delete_right()
+        else:
+            await self._tell("entry_ended")
+
+    async def _tell(self, action: str) -> None:
+        row = self.parent
+        assert row is not None
+        await self.run_action(f"screen.{action}('{row.id}')")
 
 
 class EntryRow(Horizontal):
@@ -22,20 +59,6 @@ class EntryRow(Horizontal):
     EntryRow .aside { width: auto; }
     """
 
-    class Submitted(Message):
-        """Enter was pressed."""
-
-        def __init__(self, row: "EntryRow", text: str) -> None:
-            super().__init__()
-            self.row, self.text = row, text
-
-    class Ended(Message):
-        """Ctrl-D was pressed in the empty input, as in a terminal."""
-
-        def __init__(self, row: "EntryRow") -> None:
-            super().__init__()
-            self.row = row
-
     def __init__(self, prompt: str, placeholder: str, aside: str = "", *, id: str) -> None:  # noqa: A002  # Textual's name
         super().__init__(id=id)
         self._prompt, self._placeholder, self._aside = prompt, placeholder, aside
@@ -43,18 +66,24 @@ class EntryRow(Horizontal):
     def compose(self) -> ComposeResult:
         """The line."""
         yield Static(self._prompt, classes="prompt", markup=False)
-        yield Input(compact=True, placeholder=self._placeholder)
+        yield Entry(compact=True, placeholder=self._placeholder, select_on_focus=False)
         yield Static(self._aside, classes="aside")
 
     @property
-    def entry(self) -> Input:
+    def entry(self) -> Entry:
         """Where it is written."""
-        return self.query_one(Input)
+        return self.query_one(Entry)
 
-    def open(self) -> None:
-        """Show it and write there; the very next key is for it."""
+    def open(self, *, anew: bool = False) -> None:
+        """Show it and write there; the very next key is for it.
+
+        Args:
+            anew: what is typed takes the place of what stands there.
+        """
+        entry = self.entry
         self.display = True
-        self.screen.set_focus(self.entry)
+        self.screen.set_focus(entry)
+        entry.selection = Selection(0 if anew else len(entry.value), len(entry.value))
 
     def close(self) -> None:
         """Hide it; what is written stays."""
@@ -69,14 +98,3 @@ class EntryRow(Horizontal):
     def tell(self, text: str) -> None:
         """Something at the end of the line."""
         self.query_one(".aside", Static).update(text)
-
-    def on_input_submitted(self, submitted: Input.Submitted) -> None:
-        """Enter."""
-        submitted.stop()
-        self.post_message(self.Submitted(self, submitted.value))
-
-    def on_key(self, event: events.Key) -> None:
-        """Ctrl-D deletes to the right, and where there is nothing it is the end."""
-        if event.key == "ctrl+d" and not self.entry.value:
-            event.stop()
-            self.post_message(self.Ended(self))

@@ -90,7 +90,7 @@ class ListScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Begin to look."""
-        self.query_one("#runs").focus()
+        self.set_focus(self.query_one("#runs"))
         self.run_worker(self._watch(), name="watch")
         self.set_interval(0.5, self.draw)
         self.draw()
@@ -142,24 +142,25 @@ class ListScreen(Screen[None]):
         if row.display:
             row.take()
             row.close()
-            self.query_one("#runs").focus()
+            self.set_focus(self.query_one("#runs"))
             self.draw()
 
     def action_leave(self) -> None:
         """Leave the program; every run goes on."""
         self.app.exit()
 
-    def action_keys(self) -> None:
+    async def action_keys(self) -> None:
         """The keys."""
-        self.app.push_screen(Keys(LIST_KEYS))
+        await self.app.push_screen(Keys(LIST_KEYS))
 
     def on_input_changed(self) -> None:
         """Search as it is written."""
         self.draw()
 
-    def on_entry_row_submitted(self) -> None:
+    def action_entered(self, _row: str) -> None:
         """To the first that was found."""
-        self.query_one("#runs").focus()
+        self.draw()
+        self.set_focus(self.query_one("#runs"))
 
     def on_run_list_touched(self) -> None:
         """Rows keep their places while a hand is on them."""

@@ -58,10 +58,10 @@ class ReadingScreen(Screen[None]):
         """The word that stands at monotonic `now`."""
         return self._said if now < self._said_until else ""
 
-    def open_entry(self, name: str) -> None:
+    def open_entry(self, name: str, *, anew: bool = False) -> None:
         """A line to write in, and no other."""
         self.close_entries()
-        self.query_one(f"#{name}", EntryRow).open()
+        self.query_one(f"#{name}", EntryRow).open(anew=anew)
 
     def close_entries(self) -> None:
         """Back to reading."""
@@ -92,7 +92,7 @@ class ReadingScreen(Screen[None]):
 
     def action_find(self) -> None:
         """Open the search."""
-        self.open_entry("find")
+        self.open_entry("find", anew=True)
 
     def action_again(self, backwards: bool) -> None:
         """The next match."""
@@ -103,7 +103,7 @@ class ReadingScreen(Screen[None]):
         """Another tab."""
         self._tab = name
         self.query_one("#tabs", ContentSwitcher).current = name
-        self.view.focus()
+        self.set_focus(self.view)
         self.query_one("#bar", Static).update(headings.bar(name))
 
     def on_output_view_moved(self) -> None:

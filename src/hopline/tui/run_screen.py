@@ -7,13 +7,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.widgets import ContentSwitcher, Input, Static
+from textual.widgets import ContentSwitcher, Static
 
 from hopline.client.session import Run
 from hopline.errors import HoplineError
 from hopline.tui import headings
 from hopline.tui.dialogs import RUN_KEYS, Ending, Keys
-from hopline.tui.entry_row import EntryRow
+from hopline.tui.entry_row import Entry, EntryRow
 from hopline.tui.output_view import OutputView
 from hopline.tui.reading import SAID_SECONDS, ReadingScreen
 from hopline.tui.steering import Steering
@@ -81,7 +81,7 @@ class RunScreen(ReadingScreen):
 
     async def on_mount(self) -> None:
         """Begin to follow."""
-        self.query_one("#output").focus()
+        self.set_focus(self.view)
         self.run_worker(self.watching.follow(), name="follow", exit_on_error=True)
         self.set_interval(DRAW_SECONDS, self.draw)
         if self._near:
@@ -119,7 +119,8 @@ class RunScreen(ReadingScreen):
 
     async def action_back(self) -> None:
         """Out of an entry, else to the list, else out."""
-        if isinstance(self.focused, Input):
+        self.clear_selection()
+        if isinstance(self.focused, Entry):
             self.close_entries()
         elif self._from_list:
             await self.app.action_pop_screen()
@@ -151,21 +152,21 @@ class RunScreen(ReadingScreen):
         elif self.watching.story.ended is not None or self.watching.lost:
             await self.action_back()
 
-    def action_stop(self) -> None:
+    async def action_stop(self) -> None:
         """End the run, once a person has said how gently."""
-        self._end("Stop")
+        await self._end("Stop")
 
-    def action_restart(self) -> None:
+    async def action_restart(self) -> None:
         """Start the command again, once a person has said how gently the worker is to be ended."""
-        self._end("Restart")
+        await self._end("Restart")
 
     def action_hurry(self) -> None:
         """Reconnect now."""
         self.watching.hurry()
 
-    def action_keys(self) -> None:
+    async def action_keys(self) -> None:
         """The keys."""
-        self.app.push_screen(Keys(RUN_KEYS))
+        await self.app.push_screen(Keys(RUN_KEYS))
 
     def action_end_input(self) -> None:
         """No more input for the worker."""
@@ -177,22 +178,22 @@ class RunScreen(ReadingScreen):
         text = self.query_one("#input", EntryRow).take()
         self.run_worker(self.steering.write(text + "\n"), group="steering")
 
-    def on_entry_row_submitted(self, submitted: EntryRow.Submitted) -> None:
+    def action_entered(self, row: str) -> None:
         """A line for the worker, or something to find."""
-        if submitted.row.id == "input":
+        if row == "input":
             self.action_send()
-            return
-        self.find(submitted.text)
+        else:
+            self.find(self.query_one("#find", EntryRow).entry.value)
 
-    def on_entry_row_ended(self, ended: EntryRow.Ended) -> None:
+    def action_entry_ended(self, row: str) -> None:
         """Ctrl-D."""
-        if ended.row.id == "input":
+        if row == "input":
             self.action_end_input()
 
     def _put(self, name: str, text: object) -> None:
         self.query_one(f"#{name}", Static).update(text)  # type: ignore[arg-type]  # text or content
 
-    def _end(self, verb: str) -> None:
+    async def _end(self, verb: str) -> None:
         worker = self.watching.story.worker
         if not self.watching.story.writable:
             self.say("there is no worker to end")
@@ -204,7 +205,7 @@ class RunScreen(ReadingScreen):
                 end = self.steering.stop if verb == "Stop" else self.steering.restart
                 self.run_worker(end(grace), group="steering")
 
-        self.app.push_screen(Ending(verb, self._run_name, f"its worker{pid} and what that has started"), answered)
+        await self.app.push_screen(Ending(verb, self._run_name, f"its worker{pid} and what that has started"), answered)
 
     def _keep_filled(self, output: OutputView, now: float) -> None:
         """Older output comes when its top is in view, and until there is a screenful."""
