@@ -5,7 +5,7 @@ set -eu
 missing=
 PATH=$PATH:/usr/sbin:/sbin
 references=
-[ "${1:-}" != bench ] || references='nats-server:nats-server redis-server:redis-server'
+[ "${1:-}" != bench ] || references='nats-server:nats-server redis-server:redis-server etcd:etcd-server'
 # shellcheck disable=SC2086  # a list of pairs
 for pair in $references chromium:chromium bwrap:bubblewrap tmux:tmux less:less vi:vim-tiny script:bsdutils mount:mount unshare:util-linux sshd:openssh-server ssh:openssh-client; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"

@@ -26,7 +26,7 @@ COMPRESS_FROM = 1024
 DEDUP_WINDOW = 1000
 FEATURES = ("unknown-ok", "frame-bin", "lease-fleet")
 PROTO_0_TYPES = frozenset(
-    [
+    {
         "challenge",
         "handshake",
         "handshake_ack",
@@ -39,14 +39,19 @@ PROTO_0_TYPES = frozenset(
         "knowledge_sync",
         "knowledge_request",
         "knowledge_snapshot",
-    ]
+    }
 )
 LEASE_TYPES = frozenset({"lease_claim", "lease_release", "lease_list", "lease_result"})
-PROTO_1_TYPES = (
-    PROTO_0_TYPES
-    | LEASE_TYPES
-    | frozenset(["hive_join_request", "hive_join_result", "knowledge_rejected", "session_transfer", "session_received"])
+SINCE_TYPES = frozenset(
+    {
+        "hive_join_request",
+        "hive_join_result",
+        "knowledge_rejected",
+        "session_transfer",
+        "session_received",
+    }
 )
+PROTO_1_TYPES = PROTO_0_TYPES | LEASE_TYPES | SINCE_TYPES
 SECONDS = 10.0
 """Bound on every wait unless the caller gives another."""
 
