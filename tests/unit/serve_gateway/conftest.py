@@ -2,6 +2,7 @@
 
 import asyncio
 import selectors
+import socket
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -37,8 +38,18 @@ class FakeTransport:
 
     def __init__(self, connection: "FakeConnection") -> None:
         self._connection = connection
+        self._drops_what_is_queued = False
+
+    def get_extra_info(self, name: str) -> "FakeTransport":
+        assert name == "socket"
+        return self
+
+    def setsockopt(self, level: int, option: int, value: bytes) -> None:
+        assert (level, option, value) == (socket.SOL_SOCKET, socket.SO_LINGER, bytes((1, 0, 0, 0, 0, 0, 0, 0)))
+        self._drops_what_is_queued = True
 
     def abort(self) -> None:
+        assert self._drops_what_is_queued
         self._connection.happened.append("aborted")
         self._connection.gone.set()
 

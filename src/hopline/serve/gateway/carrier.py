@@ -5,11 +5,17 @@ where the first one did (WG-ABORT, WP-DISCONNECT; frontend reference 8.1 and 8.2
 """
 
 import asyncio
+import contextlib
+import socket
+import struct
 
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
 from hopline.serve.gateway.limits import WebSocketLimits
+
+AT_ONCE = struct.pack("ii", 1, 0)
+"""Linger for no time: a reset. Else the system would keep megabytes for a peer that does not read, after its end."""
 
 
 class PeerGone(Exception):
@@ -83,5 +89,9 @@ class WebSocketCarrier:
             self.abort()
 
     def abort(self) -> None:
-        """End the connection now; what is queued is dropped and no close frame is sent."""
-        self._connection.transport.abort()
+        """End the connection now; what is queued is dropped, here and in the system, and no close frame is sent."""
+        transport = self._connection.transport
+        connected: socket.socket = transport.get_extra_info("socket")
+        with contextlib.suppress(OSError):
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+        transport.abort()
