@@ -104,3 +104,16 @@ class Operation:
     args: type[msgspec.Struct]
     run: Callable[[Any, Progress], Awaitable[msgspec.Struct]]
     outlives_asker: bool = False
+
+
+class Room(Protocol):
+    """A part of the hub that lives on its links: leases, transfers."""
+
+    def attach(self, links: Links) -> None:
+        """Register what answers messages. Called once, before the first connection."""
+
+    def operations(self) -> Mapping[str, Operation]:
+        """What the control socket may ask of it, by name."""
+
+    async def run(self) -> None:
+        """Do what is due by time until cancelled; then give back what is held. Called once, on the hub's loop."""

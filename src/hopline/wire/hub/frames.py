@@ -28,8 +28,8 @@ class HubError(msgspec.Struct, frozen=True):
 class HubReply(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line back. Exactly one of the three is set; `progress` lines come before the other two."""
 
-    progress: msgspec.Raw | None = None
-    result: msgspec.Raw | None = None
+    progress: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     error: HubError | None = None
 
 
