@@ -1,4 +1,4 @@
-"""Five ways to a scenario's run: its socket, gateways before it and inside it, memory, and the bridge."""
+"""The ways to a scenario's run: its socket, gateways before it and inside it, memory, the bridge, here or over ssh."""
 
 import asyncio
 import random
@@ -48,12 +48,19 @@ class Carriers:
         pieces: how messages are cut.
         seed: of what is cut at random.
         window: what the system receives ahead of a WebSocket client; None for what it likes.
+        ssh: what stands before a command that runs behind an sshd.
     """
 
     def __init__(
-        self, run: ScenarioRun, stack: AsyncExitStack, pieces: Pieces, seed: int = 1, window: int | None = None
+        self,
+        run: ScenarioRun,
+        stack: AsyncExitStack,
+        pieces: Pieces,
+        seed: int = 1,
+        window: int | None = None,
+        ssh: list[str] | None = None,
     ) -> None:
-        self._run, self._stack, self._pieces, self._window = run, stack, pieces, window
+        self._run, self._stack, self._pieces, self._window, self._ssh = run, stack, pieces, window, ssh
         self._rng = random.Random(seed)
         self._gateway: Gateway | None = None
 
@@ -65,6 +72,8 @@ class Carriers:
                 peer: Peer = LinePeer(*await asyncio.open_unix_connection(str(path), limit=1 << 16), pieces, rng)
             case "bridge":
                 peer = await BridgePeer.start(path, pieces, rng)
+            case "ssh":
+                peer = await BridgePeer.start(path, pieces, rng, self._ssh)
             case "websocket":
                 dialer: Dialer = SocketDialer(path, GatewayLimits())
                 peer = WebSocketPeer(await self._websocket(dialer), pieces, rng)

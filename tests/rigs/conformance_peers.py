@@ -143,23 +143,23 @@ class LinePeer:
             await self._writer.wait_closed()
 
 
-def _started(path: Path, stdin: socket.socket, stdout: socket.socket) -> "subprocess.Popen[bytes]":
+def _started(command: list[str], stdin: socket.socket, stdout: socket.socket) -> "subprocess.Popen[bytes]":
     with stdin, stdout:
-        command = [HOPLINE, "bridge", "--socket", str(path)]
         return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE)
 
 
 class BridgePeer(LinePeer):
-    """The same lines through `hopline bridge --socket PATH`, a process of its own."""
+    """The same lines through `hopline bridge --socket PATH`, a process of its own, here or behind `ssh`."""
 
     process: "subprocess.Popen[bytes]"
     _from_bridge: asyncio.StreamWriter
     _closed = False
 
     @classmethod
-    async def start(cls, path: Path, pieces: Pieces, rng: random.Random) -> "BridgePeer":
+    async def start(cls, path: Path, pieces: Pieces, rng: random.Random, ssh: list[str] | None = None) -> "BridgePeer":
+        bridge = [HOPLINE, "bridge", "--socket", str(path)]
         (our_in, its_in), (our_out, its_out) = socket.socketpair(), socket.socketpair()
-        process = _started(path, its_in, its_out)
+        process = _started([*(ssh or []), *bridge], its_in, its_out)
         _, to_bridge = await asyncio.open_unix_connection(sock=our_in)
         reader, from_bridge = await asyncio.open_unix_connection(sock=our_out)
         peer = cls(reader, to_bridge, pieces, rng)

@@ -77,11 +77,13 @@ class CutStorm:
     """One reader, cut `cuts` times while `events` flow.
 
     Args:
-        carrier: unix, websocket or bridge.
+        carrier: unix, websocket, bridge, or ssh.
         seed: of everything random.
+        ssh: what stands before a command that runs behind an sshd, for ssh.
     """
 
-    def __init__(self, carrier: str, cuts: int, events: int, seed: int) -> None:
+    def __init__(self, carrier: str, cuts: int, events: int, seed: int, ssh: list[str] | None = None) -> None:
+        self._ssh = ssh
         self.carrier, self.cuts, self.events, self.seed = carrier, cuts, events, seed
         self.folded = FoldedJournal()
         self.ways: dict[str, int] = {}
@@ -102,7 +104,7 @@ class CutStorm:
         run = ScenarioRun(place, Setup())
         async with run.served():
             async with AsyncExitStack() as stack:
-                carriers = Carriers(run, stack, "whole")
+                carriers = Carriers(run, stack, "whole", ssh=self._ssh)
                 publishing = asyncio.ensure_future(self._publish(run))
                 try:
                     for number in range(1, self.cuts + 1):
@@ -131,6 +133,9 @@ class CutStorm:
         peer = await self._subscribe(carriers)
         self._allowed = at + AHEAD_SLICES * self.events // self.cuts
         more = self._rng.choice((0, 1, 2, 4))
+        if self.carrier == "ssh" and not await self._take(peer):  # or it would be cut before sshd knows who it is
+            self._count("early")
+            return
         while self.folded.cursor < at or (run.journal.last_sequence > self.folded.cursor and (more := more - 1) >= 0):
             if not await self._take(peer):
                 self._count("early")  # begun ahead, it was cut together with the one before
@@ -155,7 +160,9 @@ class CutStorm:
     async def _subscribe(self, carriers: Carriers) -> Peer:
         """On a connection that was begun while the one before was read; a process takes its time to start."""
         peer = await (self._next or asyncio.ensure_future(carriers.connect(self.carrier)))
-        self._next = asyncio.ensure_future(carriers.connect(self.carrier)) if self.carrier == "bridge" else None
+        self._next = (
+            asyncio.ensure_future(carriers.connect(self.carrier)) if self.carrier in ("bridge", "ssh") else None
+        )
         await peer.send(self.folded.request())
         return peer
 

@@ -5,10 +5,11 @@ import shlex
 import shutil
 import socket
 import subprocess
+import sys
+import time
 from pathlib import Path
 
-from bridge_rig import HOPLINE, until
-
+SECONDS = 10.0
 SBIN = "/usr/sbin:/sbin"
 
 
@@ -37,7 +38,10 @@ class LoopbackSshd:
         self._process = subprocess.Popen(
             [program, "-D", "-e", "-f", str(place / "config")], stdin=subprocess.DEVNULL, stderr=self._log
         )
-        until(self._listens)
+        deadline = time.monotonic() + SECONDS
+        while not self._listens():
+            assert time.monotonic() < deadline, "sshd does not listen"
+            time.sleep(0.01)
 
     @property
     def ssh(self) -> list[str]:
@@ -61,7 +65,7 @@ class LoopbackSshd:
     def close(self) -> None:
         """End it; sessions end with their clients."""
         self._process.terminate()
-        self._process.wait(10)
+        self._process.wait(SECONDS)
         self._log.close()
 
     def _listens(self) -> bool:
@@ -70,7 +74,7 @@ class LoopbackSshd:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def _config(self) -> str:
-        path = f"{Path(HOPLINE).parent}:{os.environ['PATH']}"
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         return "\n".join(
             [
                 "ListenAddress 127.0.0.1",
