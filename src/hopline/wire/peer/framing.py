@@ -1,0 +1,193 @@
+"""Bytes to bodies and back: lines until the ack, and then lines or binary frames (docs/wire/peer.md, "Framing").
+
+A reader never raises on what a peer sent: bodies that came before the fault are returned first, and `fault` says why
+nothing more will come. What a call could not use is kept, also over the change of framing.
+"""
+
+import struct
+from enum import StrEnum
+
+import lz4.block  # type: ignore[import-untyped]  # the package ships no types
+
+from hopline.wire.peer.limits import COMPRESS_FROM_BYTES, MAX_FRAME_BYTES, MAX_LINE_BYTES, MAX_RAW_BYTES
+
+_HEAD = struct.Struct(">IB")
+_LENGTH = struct.Struct(">I")
+_RAW_LENGTH = struct.Struct("<I")
+COMPRESSED = 0x01
+
+
+class Framing(StrEnum):
+    """How frames are cut after the ack."""
+
+    LINES = "ndjson"
+    BINARY = "frame-bin"
+
+
+def encode_line(body: bytes) -> bytes:
+    """The body as one line."""
+    return body + b"\n"
+
+
+def encode_frame(body: bytes) -> bytes:
+    """The body as one binary frame, compressed from 1,024 bytes on where that is smaller."""
+    if len(body) >= COMPRESS_FROM_BYTES:
+        packed: bytes = lz4.block.compress(body, store_size=True)
+        if len(packed) < len(body):
+            return _HEAD.pack(len(packed) + 1, COMPRESSED) + packed
+    return _HEAD.pack(len(body) + 1, 0) + body
+
+
+class _Lines:
+    """Lines. A blank one is the end of the stream."""
+
+    def __init__(self) -> None:
+        self.fault = ""
+        self.ended = False
+        self.held = 0
+        self._parts: list[bytes] = []
+        self._uncut = False
+        """Whether what is held may hold newlines."""
+
+    def receive(self, data: bytes, most: int = -1) -> list[bytes]:
+        """At most `most` lines."""
+        if self._uncut:
+            data = self.take_held() + data
+            self._uncut = False
+        lines: list[bytes] = []
+        start = 0
+        while len(lines) != most:
+            end = data.find(b"\n", start)
+            if self.held + (len(data) if end < 0 else end) - start > MAX_LINE_BYTES:
+                self.fault = f"a line of more than {MAX_LINE_BYTES} bytes"
+                return lines
+            if end < 0:
+                break
+            line = (self.take_held() + data[start:end]).strip()
+            start = end + 1
+            if not line:
+                self.ended = True
+                return lines
+            lines.append(line)
+        if start < len(data):
+            self._parts.append(data[start:])
+            self.held += len(data) - start
+            self._uncut = len(lines) == most
+        return lines
+
+    def take_held(self) -> bytes:
+        held = b"".join(self._parts)
+        self._parts.clear()
+        self.held = 0
+        return held
+
+
+class _Frames:
+    """Binary frames."""
+
+    def __init__(self) -> None:
+        self.fault = ""
+        self.held = 0
+        self._parts: list[bytes] = []
+        self._need = 0
+
+    def receive(self, data: bytes) -> list[bytes]:
+        """Every whole frame's body."""
+        if self._parts:
+            self._parts.append(data)
+            self.held += len(data)
+            if self.held < self._need:
+                return []
+            data = b"".join(self._parts)
+            self._parts.clear()
+            self.held = 0
+        bodies: list[bytes] = []
+        at, size = 0, len(data)
+        while at < size:
+            need = self._needed(data, at, size - at)
+            if not self.fault and size - at < need:
+                self._parts.append(data[at:])
+                self.held = size - at
+                self._need = need
+                break
+            body = b"" if self.fault else self._body(data, at, at + need)
+            if self.fault:
+                break
+            bodies.append(body)
+            at += need
+        return bodies
+
+    def _needed(self, data: bytes, at: int, have: int) -> int:
+        """How many bytes of the frame are needed to go on; what they claim is refused before its body is awaited."""
+        if have < _LENGTH.size:
+            return _LENGTH.size
+        length: int
+        (length,) = _LENGTH.unpack_from(data, at)
+        if not 1 < length <= MAX_FRAME_BYTES:
+            self.fault = f"a frame of length {length}"
+        elif have == _LENGTH.size:
+            return _HEAD.size
+        elif flags := data[at + _LENGTH.size]:
+            if flags != COMPRESSED:
+                self.fault = f"reserved flags {flags:#04x}"
+            elif length <= 1 + _RAW_LENGTH.size:
+                self.fault = f"a compressed frame of length {length}"
+            elif have < _HEAD.size + _RAW_LENGTH.size:
+                return _HEAD.size + _RAW_LENGTH.size
+            else:
+                (raw,) = _RAW_LENGTH.unpack_from(data, at + _HEAD.size)
+                if not COMPRESS_FROM_BYTES <= raw <= MAX_RAW_BYTES:
+                    self.fault = f"a compressed frame that claims {raw} bytes"
+        return _LENGTH.size + length
+
+    def _body(self, data: bytes, at: int, end: int) -> bytes:
+        if not data[at + _LENGTH.size]:
+            return data[at + _HEAD.size : end]
+        try:
+            body: bytes = lz4.block.decompress(memoryview(data)[at + _HEAD.size : end])
+        except lz4.block.LZ4BlockError:
+            self.fault = "a block that is not what its length claims"
+            return b""
+        return body
+
+
+class FrameReader:
+    """Cuts the stream of one connection, however it was chunked."""
+
+    def __init__(self) -> None:
+        self._lines = _Lines()
+        self._frames: _Frames | None = None
+
+    @property
+    def fault(self) -> str:
+        """Why the connection must close; empty while all is well."""
+        return self._frames.fault if self._frames else self._lines.fault
+
+    @property
+    def ended(self) -> bool:
+        """Whether a blank line ended the stream."""
+        return self._lines.ended
+
+    @property
+    def mid_frame(self) -> bool:
+        """Whether a frame has begun and is not whole: then a timeout is no idle tick."""
+        return (self._frames or self._lines).held > 0
+
+    def receive_line(self, data: bytes) -> list[bytes]:
+        """At most one line, the rest being kept: before the framing is settled nothing is cut that might be binary."""
+        return self._lines.receive(data, 1)
+
+    def settle(self, framing: Framing) -> list[bytes]:
+        """From here on frames are cut like this; the bodies that are already whole."""
+        if framing is Framing.LINES:
+            return self._lines.receive(b"")
+        self._frames = _Frames()
+        return self._frames.receive(self._lines.take_held())
+
+    def receive(self, data: bytes) -> list[bytes]:
+        """The bodies that `data` completes, in order."""
+        return (self._frames or self._lines).receive(data)
+
+    def take_last_line(self) -> bytes:
+        """What stands after the last newline at the end of a stream of lines: it still counts as a frame."""
+        return b"" if self._frames else self._lines.take_held().strip()
