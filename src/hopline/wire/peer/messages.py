@@ -18,7 +18,7 @@ from hopline.wire.peer.hive import (
     KnowledgeSync,
 )
 from hopline.wire.peer.leases import LeaseClaim, LeaseList, LeaseRelease, LeaseResult
-from hopline.wire.peer.transfer import SessionReceived, SessionTransfer
+from hopline.wire.peer.transfer import SessionAnswer, SessionOffer, SessionReceived, SessionTransfer
 
 MESSAGES: dict[str, type[msgspec.Struct]] = {
     "challenge": Challenge,
@@ -38,6 +38,8 @@ MESSAGES: dict[str, type[msgspec.Struct]] = {
     "hive_join_result": HiveJoinResult,
     "session_transfer": SessionTransfer,
     "session_received": SessionReceived,
+    "session_offer": SessionOffer,
+    "session_answer": SessionAnswer,
     "lease_claim": LeaseClaim,
     "lease_release": LeaseRelease,
     "lease_list": LeaseList,

@@ -13,8 +13,13 @@ FRAME_BIN = "frame-bin"
 LEASE_FLEET = "lease-fleet"
 """May ask a lease authority, or be one."""
 
-FEATURES = frozenset({UNKNOWN_OK, FRAME_BIN, LEASE_FLEET})
-"""What a link offers. A room adds a name of ours once it does what the name promises (page, "Beyond the seed")."""
+SESSION_OFFER = "session-offer"
+"""Ours: a conversation is offered before it is sent, and begun where the receiver's copy ends."""
+ONE_SHOT_REUSE = "oneshot-reuse"
+"""Ours: several requests may follow each other on one one-shot."""
+
+FEATURES = frozenset({UNKNOWN_OK, FRAME_BIN, LEASE_FLEET, SESSION_OFFER, ONE_SHOT_REUSE})
+"""What a link offers, and what a listener agrees to."""
 ONE_SHOT_FEATURES = FEATURES - {FRAME_BIN}
 """What a one-shot offers unless its errand says otherwise."""
 
