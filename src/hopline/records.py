@@ -50,6 +50,8 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Whether the server is also this run's gateway (docs/wire/gateway.md)."""
     web_port: int = 0
     """The gateway's on 127.0.0.1; 0 for any free one."""
+    web_origins: list[str] = []
+    """Further web origins that its page is reached by, as `parse_origin` gives them."""
     attached: bool = False
     """The starter will subscribe: the server waits for it before it leaves."""
 

@@ -13,19 +13,18 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from cli_rig import Terminal, detached, hopline, one_sentence, wait_until_over
 from page_rig import Watched, chromium
-from run_servers import ENDS, RunningServer, eventually
+from run_servers import ENDS, Reopened, RunningServer, eventually
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from hopline.client import open as hopline_open
 
 
-def dial(url: str, path: str = "/ws", token: str | None = None) -> connect:
-    """A WebSocket to the gateway whose page is at `url`, with its own token unless another is given."""
+def dial(url: str, path: str = "/ws", token: str | None = None, origin: Any = None) -> connect:
+    """A WebSocket to the gateway whose page is at `url`, with its own token and origin unless others are given."""
     place, own = urlsplit(url).netloc, parse_qs(urlsplit(url).query)["token"][0]
     query = f"?token={own if token is None else token}" if token != "" else ""
-    origin: Any = f"http://{place}"
-    return connect(f"ws://{place}{path}{query}", origin=origin, max_size=None, proxy=None)
+    return connect(f"ws://{place}{path}{query}", origin=origin or f"http://{place}", max_size=None, proxy=None)
 
 
 async def said(peer: ClientConnection) -> dict[str, Any]:
@@ -174,8 +173,39 @@ def test_a_port_that_is_taken_is_one_sentence_and_leaves_nothing(private_place: 
     assert json.loads(hopline("ls", "--json").stdout)["instances"] == []
 
 
-def test_a_port_without_a_page_is_a_usage_error() -> None:
-    assert "--web" in one_sentence(hopline("run", "--port", "0", "--", "true"), 2)
+@pytest.mark.parametrize("option", [("--port", "0"), ("--origin", "http://localhost:9000")])
+def test_what_is_for_a_page_is_a_usage_error_without_one(option: tuple[str, str]) -> None:
+    assert "--web" in one_sentence(hopline("run", *option, "--", "true"), 2)
+
+
+def test_an_origin_that_is_none_is_a_usage_error_and_starts_nothing(private_place: Path) -> None:
+    refused = hopline("run", "--web", "--origin", "localhost", "--", "touch", str(private_place / "mark"))
+    assert "no web origin" in one_sentence(refused, 2)
+    assert not (private_place / "mark").exists()
+
+
+def test_an_origin_that_was_added_may_reach_the_run_and_no_other_may() -> None:
+    url = detached("--web", "--origin", "HTTP://Localhost:9000", "--", "cat")["url"]
+
+    async def main() -> None:
+        async with asyncio.timeout(20), dial(url, origin="http://localhost:9000") as peer:
+            assert (await ask(peer, "query.snapshot"))["ok"]
+        with pytest.raises(InvalidStatus) as refusal:
+            await dial(url, origin="http://localhost:9001")
+        assert refusal.value.response.status_code == 403
+
+    asyncio.run(main())
+
+
+def test_a_run_that_is_over_and_reopened_has_no_page_of_its_own() -> None:
+    record = detached("--web", "--", "true")
+    wait_until_over(record["id"])
+    eventually(lambda: not Path(record["socket_path"]).exists())
+    view = Reopened(record["id"])
+    assert view.report["record"]["url"] is None
+    with view.dial() as peer:
+        assert peer.ask(type="query.snapshot")["ok"]
+    assert view.process.wait(10) == 0
 
 
 def test_an_attached_run_prints_the_url_of_its_page_once() -> None:

@@ -70,6 +70,18 @@ def parse_env(pairs: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def checked_origins(origins: Sequence[str]) -> list[str]:
+    """The web origins of --origin as browsers write them. Raises UsageError."""
+    if not origins:
+        return []
+    from hopline.serve.gateway.origins import parse_origin
+
+    try:
+        return [parse_origin(origin) for origin in origins]
+    except ValueError as error:
+        raise UsageError(f"--origin: {error}") from None
+
+
 def checked_name(name: str | None, program: str) -> str:
     """The run's name: `name`, else what the program is called. Raises UsageError for one that RUN could not mean."""
     if name is None:

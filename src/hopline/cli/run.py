@@ -35,6 +35,7 @@ class Asked:
     pty: bool
     web: bool
     port: int | None
+    origins: tuple[str, ...]
     command: tuple[str, ...]
 
 
@@ -46,6 +47,7 @@ class Asked:
 @click.option("--pty", is_flag=True, help="Give CMD a terminal of its own instead of pipes: for full-screen programs.")
 @click.option("--web", is_flag=True, help="Serve this run's page on 127.0.0.1 too; its URL is printed once.")
 @click.option("--port", type=click.IntRange(0, 65535), help="For --web. Default: any free one.")
+@click.option("--origin", "origins", multiple=True, metavar="URL", help="For --web: another origin of the page.")
 @click.option("--runner", type=click.Choice(RUNNERS), help="What encloses the worker and its descendants.")
 @click.option("--durability", type=click.Choice(("normal", "full")), help="What recorded events survive.")
 @click.option("--max-journal", metavar="SIZE", help="Bound on the run's journal, such as 2GiB.")
@@ -118,6 +120,8 @@ def specification(asked: Asked, run_id: RunId) -> "RunSpec":
     settings = load_settings()
     if asked.port is not None and not asked.web:
         raise UsageError("--port is the port of --web; add --web.")
+    if asked.origins and not asked.web:
+        raise UsageError("--origin is an origin of --web; add --web.")
     columns, rows = _terminal_size()
     env = preflight.parse_env(asked.env)
     preflight.check_text([*asked.command, *env, *env.values(), asked.name or "", asked.cwd or ""])
@@ -139,6 +143,7 @@ def specification(asked: Asked, run_id: RunId) -> "RunSpec":
         pty=asked.pty,
         web=asked.web,
         web_port=asked.port or 0,
+        web_origins=preflight.checked_origins(asked.origins),
         columns=columns,
         rows=rows,
         attached=not asked.detach,

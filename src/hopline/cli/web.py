@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hopline.cli.places import json_option
-from hopline.errors import Unavailable, UsageError
+from hopline.errors import Unavailable
 
 if TYPE_CHECKING:
     from hopline.serve.gateway.record import GatewayPlace, GatewayRecord
@@ -30,13 +30,10 @@ def web(port: int, no_open: bool, origins: tuple[str, ...], new_token: bool, as_
     It listens on 127.0.0.1 only, and answers only you. From another machine: ssh -L 8765:127.0.0.1:8765 HOST, with
     the same port at both ends.
     """
-    from hopline.serve.gateway.origins import parse_origin
+    from hopline.cli.preflight import checked_origins
     from hopline.serve.gateway.record import GatewayPlace
 
-    try:
-        allowed = tuple(parse_origin(origin) for origin in origins)
-    except ValueError as error:
-        raise UsageError(f"--origin: {error}") from None
+    allowed = tuple(checked_origins(origins))
 
     def announce(record: "GatewayRecord") -> None:
         _announce(record, as_json=as_json, browse=not no_open and not as_json)

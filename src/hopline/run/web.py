@@ -28,7 +28,7 @@ class RunWeb:
     """One run's gateway, if its spec wants one; the run's record tells its URL while it serves.
 
     Args:
-        spec: whether, and on which port.
+        spec: whether, on which port, and for which origins.
         recorder: keeps the record.
         connect: see Connect.
     """
@@ -50,6 +50,7 @@ class RunWeb:
         options = GatewayOptions(
             port=self._spec.web_port,
             web=Path(hopline.__file__).parent / "web",
+            origins=tuple(self._spec.web_origins),
             single_run=self._spec.id,
             allowed_uids=frozenset({os.getuid(), 0}),
         )
