@@ -1,12 +1,10 @@
 """What the host program lists: the runs of this user, and the log streams of one."""
 
-import os
-from pathlib import Path
-
 import msgspec
 
 from hopline.errors import HoplineError, Refused, RunGone
 from hopline.records import ENDED, RunRecord, is_live, read_record, run_ids, shown_status
+from hopline.roster import journal_bytes
 from hopline.serve.host_messages import Instances, InstancesList, Logs, LogsList, LogStream, RunOwner
 
 OUTPUT_LOG = "output"
@@ -58,15 +56,8 @@ def _output_of(record: RunRecord) -> LogStream:
         log_id=OUTPUT_LOG,
         owner=RunOwner(),
         title=record.name,
-        size_bytes=_journal_bytes(Path(record.journal)),
+        size_bytes=journal_bytes(record),
         complete=record.status in ENDED or not is_live(record.id),
         started_at=record.started_at,
         ended_at=record.ended_at,
     )
-
-
-def _journal_bytes(journal: Path) -> int:
-    try:
-        return sum(entry.stat().st_size for entry in os.scandir(journal / "segments") if entry.name.endswith(".jsonl"))
-    except OSError:
-        return 0

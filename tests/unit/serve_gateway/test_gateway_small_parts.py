@@ -1,4 +1,4 @@
-"""The waiting room, the listing's rows and rates, and whose socket a connection is."""
+"""The waiting room, the listing's rows, and whose socket a connection is."""
 
 import os
 import socket
@@ -7,9 +7,10 @@ import msgspec
 
 from hopline.ids import RunId
 from hopline.records import RunRecord
+from hopline.roster import Row
 from hopline.serve.gateway.limits import WebSocketLimits
 from hopline.serve.gateway.peers import owner_of
-from hopline.serve.gateway.rows import SLOT_SECONDS, SLOTS, Activity, changes, row_of
+from hopline.serve.gateway.rows import changes, row_of
 from hopline.serve.gateway.waiting_room import WaitingRoom
 
 RECORD = RunRecord(
@@ -46,28 +47,18 @@ def test_the_longest_silence_is_that_of_the_contract() -> None:
     assert limits.receive_frame_bytes == limits.send_frame_bytes == 1048576
 
 
-def test_activity_falls_into_its_slots() -> None:
-    activity = Activity(0.0, 100)
-    assert activity.observe(1.0, 150) == [50]
-    assert activity.observe(SLOT_SECONDS - 0.1, 160) == [60]
-    assert activity.observe(SLOT_SECONDS * 2 + 1, 170) == [60, 0, 10]
-    assert activity.observe(SLOT_SECONDS * 2 + 2, 20) == [60, 0, 10]
-    assert activity.observe(SLOT_SECONDS * 1000, 21)[-1] == 1
-    assert len(activity.observe(SLOT_SECONDS * 1000, 21)) == SLOTS
-
-
 def test_a_run_whose_server_is_gone_is_interrupted_and_waits_for_nothing() -> None:
     record = msgspec.structs.replace(RECORD, descendants="remaining", survivors=2)
-    row = row_of(record, live=False, size=5, rates=[1])
+    row = row_of(Row(record, live=False, size=5, rates=(1,)))
     assert (row.status, row.waiting, row.rates) == ("interrupted", None, [])
     assert (row.descendants, row.survivors) == ("remaining", 2)
-    live = row_of(record, live=True, size=5, rates=[1])
+    live = row_of(Row(record, live=True, size=5, rates=(1,)))
     assert (live.status, live.waiting, live.rates) == ("running", "no room", [1])
     assert (live.descendants, live.survivors) == (None, 0)
 
 
 def test_only_what_differs_is_told() -> None:
-    one = row_of(RECORD, live=True, size=5, rates=[1])
+    one = row_of(Row(RECORD, live=True, size=5, rates=(1,)))
     two = msgspec.structs.replace(one, bytes=6)
     assert changes({}, {"a": one}) == ([one], [])
     assert changes({"a": one}, {"a": one}) == ([], [])

@@ -6,10 +6,10 @@ import socket
 import msgspec
 
 from hopline.clock import rfc3339
+from hopline.roster import LocalRuns, Roster
 from hopline.serve.gateway import faults
 from hopline.serve.gateway.carrier import NotText, PeerGone, WebSocketCarrier
-from hopline.serve.gateway.rows import Row, RunsFrame, changes
-from hopline.serve.gateway.survey import Survey
+from hopline.serve.gateway.rows import Row, RunsFrame, changes, row_of
 
 WATCHED_SECONDS = 1.0
 """Between two looks while anybody listens."""
@@ -29,7 +29,8 @@ class RunBoard:
     """
 
     def __init__(self, only: str | None = None) -> None:
-        self._survey = Survey(only)
+        self._runs = LocalRuns(only)
+        self._roster = Roster()
         self._rows: dict[str, Row] = {}
         self._changed = asyncio.Condition()
         self._looked = asyncio.Event()
@@ -40,7 +41,7 @@ class RunBoard:
         """Look again and again, until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
-            self._rows = await asyncio.to_thread(self._survey.look, loop.time())
+            self._rows = await asyncio.to_thread(self._look, loop.time())
             self._looked.set()
             async with self._changed:
                 self._changed.notify_all()
@@ -62,6 +63,10 @@ class RunBoard:
         finally:
             self._listeners -= 1
         return last
+
+    def _look(self, now: float) -> dict[str, Row]:
+        self._roster = self._runs.look(now)
+        return {run_id: row_of(seen) for run_id, seen in self._roster.rows.items()}
 
     async def _feed(self, carrier: WebSocketCarrier) -> None:
         self._wanted.set()
@@ -95,8 +100,8 @@ class RunBoard:
                 now=rfc3339(),
                 rows=rows,
                 removed=removed,
-                unreadable=self._survey.unreadable,
-                older=self._survey.older,
+                unreadable=list(self._roster.unreadable),
+                older=self._roster.older,
             )
         )
 

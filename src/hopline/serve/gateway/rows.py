@@ -1,17 +1,12 @@
-"""What the listing says of one run, and how busy it has been. Pure.
+"""What the listing says of one run. Pure.
 
 Source: docs/wire/gateway.md, "The listing". Ours; beyond the seed.
 """
 
-from collections import deque
-
 import msgspec
 
-from hopline.records import ENDED, RunRecord
-
-SLOT_SECONDS = 10.0
-SLOTS = 30
-"""The listing shows output over the last SLOTS x SLOT_SECONDS: five minutes."""
+from hopline import roster
+from hopline.records import ENDED
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,37 +59,15 @@ class RunsFrame(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag
     """How many older ended runs are kept and not listed."""
 
 
-class Activity:
-    """Bytes recorded in time slots, from a size that only grows.
-
-    Args:
-        now: monotonic seconds.
-        size: the size at that time.
-    """
-
-    def __init__(self, now: float, size: int) -> None:
-        self._size = size
-        self._began = now
-        self._slots: deque[int] = deque([0], maxlen=SLOTS)
-
-    def observe(self, now: float, size: int) -> list[int]:
-        """The size is `size` at `now`. Returns the slots, the current one last. A size that shrank counts as none."""
-        passed = int((now - self._began) // SLOT_SECONDS)
-        self._slots.extend([0] * min(passed, SLOTS))
-        self._began += passed * SLOT_SECONDS
-        self._slots[-1] += max(0, size - self._size)
-        self._size = size
-        return list(self._slots)
-
-
-def row_of(record: RunRecord, *, live: bool, size: int, rates: list[int]) -> Row:
+def row_of(seen: roster.Row) -> Row:
     """The row of a run."""
-    over = record.status in ENDED or not live
+    record = seen.record
+    over = record.status in ENDED or not seen.live
     return Row(
         id=record.id,
         name=record.name,
-        status=record.status if record.status in ENDED or live else "interrupted",
-        live=live,
+        status=seen.status,
+        live=seen.live,
         command=record.command,
         cwd=record.cwd,
         runner=record.runner,
@@ -104,8 +77,8 @@ def row_of(record: RunRecord, *, live: bool, size: int, rates: list[int]) -> Row
         exit_code=record.exit_code,
         signal=record.signal,
         waiting=None if over else record.waiting,
-        bytes=size,
-        rates=[] if over else rates,
+        bytes=seen.size or 0,
+        rates=[] if over else list(seen.rates),
         descendants=record.descendants if over else None,
         survivors=record.survivors if over else 0,
         pty=record.pty,

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from tui_rows import row
 
-from hopline.client import roster
-from hopline.client.roster import SLOT_SECONDS, SLOTS, Activity, LocalRuns
-from hopline.records import RunRecord, read_record, run_folder, write_record
+from hopline import roster
+from hopline.records import RunRecord, hold_lock, read_record, run_folder, write_record
+from hopline.roster import SLOT_SECONDS, SLOTS, Activity, LocalRuns
 
 
 @pytest.fixture(autouse=True)
@@ -95,6 +95,13 @@ def test_growth_is_told_for_the_time_in_which_it_was() -> None:
     assert runs.look(SLOT_SECONDS + 1).rows["aaa"].rates == (500, 100)
 
 
+def test_growth_falls_into_its_slots() -> None:
+    activity = Activity(0.0, 100)
+    assert activity.observe(1.0, 150) == (50,)
+    assert activity.observe(SLOT_SECONDS - 0.1, 160) == (60,)
+    assert activity.observe(SLOT_SECONDS * 2 + 1, 170) == (60, 0, 10)
+
+
 def test_a_journal_that_shrank_did_not_grow_and_old_slots_go() -> None:
     activity = Activity(0.0, 100)
     assert activity.observe(1.0, 40) == (0,)
@@ -110,3 +117,39 @@ def test_a_run_that_is_gone_is_forgotten() -> None:
     (run_folder("aaa") / "record.json").unlink()
     assert runs.look(1.0).rows == {}
     runs.close()
+
+
+def test_without_runs_there_are_no_rows() -> None:
+    assert LocalRuns().look(0.0).rows == {}
+
+
+def test_a_run_whose_server_goes_is_interrupted_and_has_no_rates() -> None:
+    kept("aaa", status="running")
+    lock = hold_lock("aaa")
+    runs = LocalRuns()
+    assert runs.look(0.0).rows["aaa"].status == "running"
+    os.close(lock)
+    gone = runs.look(1.0).rows["aaa"]
+    assert (gone.status, gone.rates) == ("interrupted", ())
+
+
+def test_a_record_that_breaks_takes_its_row_away() -> None:
+    kept("aaa")
+    runs = LocalRuns()
+    runs.look(0.0)
+    (run_folder("aaa") / "record.json").write_text("{")
+    found = runs.look(1.0)
+    assert (found.rows, found.unreadable) == ({}, ("aaa",))
+
+
+def test_a_time_that_cannot_be_read_sorts_last() -> None:
+    kept("odd", ended_at="yesterday")
+    kept("fine", ended_at="2026-03-01T12:00:00Z")
+    assert list(LocalRuns().look(0.0).rows) == ["fine", "odd"]
+
+
+def test_one_run_may_be_looked_at_alone() -> None:
+    kept("aaa")
+    kept("bbb")
+    assert list(LocalRuns("bbb").look(0.0).rows) == ["bbb"]
+    assert LocalRuns("ccc").look(0.0) == roster.Roster()
