@@ -119,7 +119,7 @@ class PeerConnection:
 
     @property
     def may_send(self) -> bool:
-        """Whether frames may go out: a listener waits for the dialler's first frame, or `hold_is_over`."""
+        """Whether frames may go out: a listener waits for the dialler's first frame, or `hold_is_over` (PL-HOLD)."""
         return self._agreed is not None and not self._over and (self.first_frame_seen or not self._holding)
 
     def hold_is_over(self) -> None:
@@ -188,7 +188,7 @@ class PeerConnection:
         self._opening = None
         self._agreed = agreed
         self._names = (agreed.peer, "")
-        if FRAME_BIN in agreed.features:
+        if FRAME_BIN in agreed.features:  # PL-ACK-DECIDES
             self.framing = Framing.BINARY
         return self._read(self._reader.settle(self.framing))
 
@@ -200,7 +200,7 @@ class PeerConnection:
             except ProtocolFault as fault:
                 events.append(self._end(Faulted(fault.reason)))
                 return events
-            if frame.from_peer not in self._names:
+            if frame.from_peer not in self._names:  # PL-OWN-NAME
                 events.append(self._end(Faulted("a frame in another's name: " + shown(frame.from_peer))))
                 return events
             self.first_frame_seen = True
@@ -212,6 +212,7 @@ class PeerConnection:
         return events
 
     def _note_unknown(self, frame: Envelope, events: list[Event]) -> None:
+        """Skipped, and told once a type and connection (PL-UNKNOWN-TYPE)."""
         name = shown(frame.msg_type)
         if name not in self._unknown and len(self._unknown) < MAX_FEATURES:
             self._unknown.add(name)

@@ -59,7 +59,7 @@ def encode(msg_type: str, payload: Payload, *, from_peer: str, message_id: str, 
 
 
 def decode(data: bytes) -> Envelope:
-    """The frame that `data` holds. Unknown keys are ignored. Raises ProtocolFault."""
+    """The frame that `data` holds. Unknown keys are ignored (PL-MORE-KEYS). Raises ProtocolFault (PL-ENVELOPE)."""
     try:
         if not data.isascii():
             data.decode()
@@ -86,7 +86,7 @@ def decode(data: bytes) -> Envelope:
 
 
 def _refuse_doubled_keys(data: bytes) -> None:
-    """Keys of the envelope itself; inside a payload the last of two counts, as for the peers we talk to."""
+    """Keys of the envelope itself; inside a payload the last of two counts, as it does for our peers (PL-DOUBLED)."""
     outermost: list[str] = []
 
     def keep(pairs: list[tuple[str, object]]) -> None:

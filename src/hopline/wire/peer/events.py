@@ -19,6 +19,8 @@ class Authenticated(msgspec.Struct, frozen=True):
     listen_port: int | None
     used_pending: bool
     """The pending key was proved, and is this peer's from now on."""
+    peer_millis: int
+    """What the peer's clock said in its handshake or ack."""
 
 
 class Denied(msgspec.Struct, frozen=True):

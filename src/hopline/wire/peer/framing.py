@@ -30,7 +30,7 @@ def encode_line(body: bytes) -> bytes:
 
 
 def encode_frame(body: bytes) -> bytes:
-    """The body as one binary frame, compressed from 1,024 bytes on where that is smaller."""
+    """The body as one binary frame, compressed from 1,024 bytes on where that is smaller (PL-COMPRESS)."""
     if len(body) >= COMPRESS_FROM_BYTES:
         packed: bytes = lz4.block.compress(body, store_size=True)
         if len(packed) < len(body):
@@ -39,7 +39,7 @@ def encode_frame(body: bytes) -> bytes:
 
 
 class _Lines:
-    """Lines. A blank one is the end of the stream."""
+    """Lines of at most 1 MiB (PL-LINE-BOUND). A blank one is the end of the stream (PL-BLANK)."""
 
     def __init__(self) -> None:
         self.fault = ""
@@ -118,7 +118,10 @@ class _Frames:
         return bodies
 
     def _needed(self, data: bytes, at: int, have: int) -> int:
-        """How many bytes of the frame are needed to go on; what they claim is refused before its body is awaited."""
+        """How many bytes of the frame are needed to go on.
+
+        What they claim is refused before its body is awaited (PL-FRAME-LENGTH, PL-RESERVED, PL-RAW-BOUNDS).
+        """
         if have < _LENGTH.size:
             return _LENGTH.size
         length: int
@@ -141,6 +144,7 @@ class _Frames:
         return _LENGTH.size + length
 
     def _body(self, data: bytes, at: int, end: int) -> bytes:
+        """The JSON; of a block exactly what its length claimed, or the fault (PL-EXACT)."""
         if not data[at + _LENGTH.size]:
             return data[at + _HEAD.size : end]
         try:
@@ -170,11 +174,11 @@ class FrameReader:
 
     @property
     def mid_frame(self) -> bool:
-        """Whether a frame has begun and is not whole: then a timeout is no idle tick."""
+        """Whether a frame has begun and is not whole: then a timeout is no idle tick (PL-MID-FRAME)."""
         return (self._frames or self._lines).held > 0
 
     def receive_line(self, data: bytes) -> list[bytes]:
-        """At most one line, the rest being kept: before the framing is settled nothing is cut that might be binary."""
+        """At most one line, the rest being kept: nothing is cut that the ack may turn into frames (PL-CARRIED-OVER)."""
         return self._lines.receive(data, 1)
 
     def settle(self, framing: Framing) -> list[bytes]:
@@ -189,5 +193,5 @@ class FrameReader:
         return (self._frames or self._lines).receive(data)
 
     def take_last_line(self) -> bytes:
-        """What stands after the last newline at the end of a stream of lines: it still counts as a frame."""
+        """What stands after the last newline when a stream of lines ends: it still counts (PL-LAST-LINE)."""
         return b"" if self._frames else self._lines.take_held().strip()

@@ -1,9 +1,15 @@
 """The heartbeat of a link (docs/wire/peer.md, "Heartbeat")."""
 
-from typing import Literal
+import re
 
 import msgspec
 from msgspec import UNSET, UnsetType
+
+from hopline.wire.peer.limits import MAX_CAPABILITY_TOOLS, MAX_LISTEN_ADDRESSES
+from hopline.wire.peer.pairing import address_text, read_address
+from hopline.wire.peer.texts import shown
+
+_TOOL_NAME = re.compile(r"[A-Za-z0-9._+-]{1,64}")
 
 
 class Ack(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -85,7 +91,8 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether a tool is installed. A credential is never sent and never read."""
 
-    state: Literal["present", "missing"] | str = "missing"
+    state: str = "missing"
+    """`present` or `missing`."""
     version: str | None = None
 
 
@@ -110,3 +117,31 @@ class Heartbeat(msgspec.Struct, frozen=True, omit_defaults=True):
     """Left out rather than empty."""
     listen_addrs: list[str] | UnsetType = UNSET
     """`ip:port`, IPv6 in brackets. Left out rather than empty."""
+
+
+def read_capabilities(heartbeat: Heartbeat) -> Capabilities | None:
+    """What the peer says it has, bounded and filtered; None when it did not say."""
+    said = heartbeat.capabilities
+    if isinstance(said, UnsetType):
+        return None
+    names = [name for name in said.tools if _TOOL_NAME.fullmatch(name)][:MAX_CAPABILITY_TOOLS]
+    return Capabilities(
+        shown(said.claudectl_version),
+        shown(said.os),
+        shown(said.arch),
+        {name: _tool(said.tools[name]) for name in names},
+    )
+
+
+def _tool(said: Tool) -> Tool:
+    if said.state != "present":
+        return Tool()
+    return Tool("present", shown(said.version) if said.version else None)
+
+
+def read_listen_addresses(heartbeat: Heartbeat) -> tuple[str, ...] | None:
+    """Where the peer says it can be reached, as `ip:port`: the sound ones, 8 of them; None when it did not say."""
+    if isinstance(heartbeat.listen_addrs, UnsetType):
+        return None
+    sound = dict.fromkeys(address_text(*where) for text in heartbeat.listen_addrs if (where := read_address(text)))
+    return tuple(sound)[:MAX_LISTEN_ADDRESSES]

@@ -45,7 +45,10 @@ def encode_announcement(announcement: Announcement) -> bytes:
 
 
 def decode_announcement(datagram: bytes) -> Announcement | None:
-    """What the datagram announces; None for anything else. A hive that cannot be read is dropped, the rest kept."""
+    """What the datagram announces; None for anything else (PL-DATAGRAM).
+
+    A hive that cannot be read is dropped, and the rest kept.
+    """
     if not datagram.startswith(MAGIC) or len(datagram) > MAX_DATAGRAM_BYTES:
         return None
     try:

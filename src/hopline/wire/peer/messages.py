@@ -73,7 +73,8 @@ _decoders = {name: msgspec.json.Decoder(payload) for name, payload in MESSAGES.i
 def decode_payload(frame: Envelope) -> msgspec.Struct | None:
     """What the frame holds; None for an unknown type and where a required key is missing or wrong.
 
-    Unknown keys are ignored. An optional key that cannot be read reads as if it was not sent.
+    Unknown keys are ignored. An optional key that cannot be read reads as if it was not sent
+    (PL-SALVAGE).
     """
     decoder = _decoders.get(frame.msg_type)
     if decoder is None:

@@ -34,7 +34,7 @@ class Agreed(msgspec.Struct, frozen=True):
 
 
 def read_proto(value: object) -> int | None:
-    """The version a peer named; None when it named none, or nothing that is a version."""
+    """The version a peer named; None when it named none, or nothing that is a version (PL-ODD-KEYS)."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_U64:
         return value
     return None
@@ -54,7 +54,7 @@ def read_features(value: object) -> frozenset[str]:
 
 
 def agree(proto: object, features: object, offer: frozenset[str]) -> Agreed:
-    """What holds on a connection, from the peer's two keys and what we offered. Both ends compute it so."""
+    """What holds on a connection, from the peer's two keys and what we offered; both ends compute it so (PL-AGREED)."""
     theirs = read_proto(proto)
     if theirs is None:
         return Agreed()

@@ -67,7 +67,11 @@ class ListenerOpening:
         self.output = _frame("challenge", Challenge(nonce), sender="", now_millis=now_millis, nonce=nonce)
 
     def receive(self, frame: Envelope) -> Event | None:
-        """The handshake. Whatever is wrong with it gets the same answer."""
+        """The handshake. Whatever is wrong with it gets the same answer (PL-ONE-ANSWER).
+
+        Only the claimed id's own key counts (PL-OWN-KEY), and the pending key only for an id without one; it is that
+        peer's before the ack is out (PL-PENDING).
+        """
         said = read_opening(frame.payload)
         claimed = frame.from_peer
         sound = is_peer_id(claimed) and claimed != self._identity
@@ -81,7 +85,7 @@ class ListenerOpening:
         if pending is not None:
             self._keys.claim_pending(claimed)
         agreed = agree(said.proto, said.features, self._offer)
-        if read_proto(said.proto) is None:
+        if read_proto(said.proto) is None:  # PL-BARE-ACK: what peers without negotiation expect to the byte
             self._answer(HandshakeAck(OK))
         else:
             self._answer(HandshakeAck(OK, agreed.proto, sorted(agreed.features)))
@@ -90,9 +94,10 @@ class ListenerOpening:
             version=said.version_shown,
             proto=agreed.proto,
             features=agreed.features,
-            transient=said.transient is True,
-            listen_port=said.port,
+            transient=said.transient is True,  # PL-ONE-SHOT
+            listen_port=None if said.transient is True else said.port,
             used_pending=pending is not None,
+            peer_millis=frame.timestamp,
         )
 
     def _answer(self, ack: HandshakeAck) -> None:
@@ -139,7 +144,7 @@ class DiallerOpening:
         if not isinstance(said.nonce, str):
             return Faulted("a challenge without a nonce")
         if said.nonce in self._own_nonces:
-            return Faulted("a challenge with a nonce of our own")
+            return Faulted("a challenge with a nonce of our own")  # PL-REFLECTED
         hello = Handshake(
             proof=proofs.proof(self._key, said.nonce),
             version=self._hello.version,
@@ -157,12 +162,13 @@ class DiallerOpening:
         if frame.msg_type != "handshake_ack":
             return Faulted(f"{shown(frame.msg_type)} instead of an ack")
         if said.status != OK:
+            # PL-DENIED: any status but ok, and none at all
             status = shown(said.status) if isinstance(said.status, str) else ""
             return Denied(status or DENIED, shown(peer, MAX_PEER_ID_CHARACTERS))
         if not is_peer_id(peer):
             return Faulted("an ack from an id that no peer may have")
         if self._expected is not None and peer != self._expected:
-            return WrongPeer(self._expected, peer)
+            return WrongPeer(self._expected, peer)  # PL-EXPECTED
         agreed = agree(said.proto, said.features, self._offer)
         return Authenticated(
             peer=peer,
@@ -172,4 +178,5 @@ class DiallerOpening:
             transient=self._hello.transient,
             listen_port=None,
             used_pending=False,
+            peer_millis=frame.timestamp,
         )

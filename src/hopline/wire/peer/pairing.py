@@ -62,7 +62,7 @@ def prefix_of(code: str) -> bytes:
 
 
 def key_of(prefix: bytes) -> bytes:
-    """The 32 bytes that both sides keep. Every form of invite derives them so."""
+    """The 32 bytes that both sides keep. Every form of invite derives them so (PL-ONE-DERIVATION)."""
     return prefix + hashlib.sha256(prefix).digest()[PREFIX_BYTES:]
 
 
@@ -106,7 +106,10 @@ def relay_code(invite: Invite) -> str | None:
 
 
 def parse_invite(text: str) -> Invite:
-    """The invite that a person typed, link or relay code. Raises BadInvite, a sentence for each way to be wrong."""
+    """The invite that a person typed, link or relay code, told apart by exact length (PL-INVITE-FORM).
+
+    Raises BadInvite, a sentence for each way to be wrong.
+    """
     text = text.strip()
     if text.lower().startswith(_SCHEME):
         return _parse_link(text)

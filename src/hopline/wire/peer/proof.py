@@ -13,7 +13,7 @@ def nonce_text(entropy: bytes) -> str:
 
 
 def proof(key: bytes, nonce: str) -> str:
-    """HMAC-SHA256 over the text of the nonce, not over the bytes it spells, as 64 lowercase hex digits."""
+    """HMAC-SHA256 over the text of the nonce, not the bytes it spells, as 64 lowercase hex digits (PL-PROOF)."""
     return hmac.new(key, nonce.encode(), hashlib.sha256).hexdigest()
 
 

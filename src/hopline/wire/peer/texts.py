@@ -13,5 +13,5 @@ def is_printable(text: str) -> bool:
 
 
 def shown(text: str, limit: int = MAX_SHOWN_CHARACTERS) -> str:
-    """The text as it may stand in a log or on a terminal: cut, without controls, directions or odd spaces."""
+    """The text as a log or a terminal may have it: cut, without controls, directions, odd spaces (PL-SHOWN)."""
     return "".join(character for character in text[:limit] if character.isprintable())
