@@ -5,68 +5,28 @@ the gateway inside a run's own process, and for tests.
 """
 
 import asyncio
-import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from hopline.errors import Unavailable
-from hopline.ids import new_store_id
-from hopline.wire.client.session import ClientSession, Received, Rejected
+from hopline.serve.channel import HIGH_WATER_BYTES, LOW_WATER_BYTES, Connections, SessionChannel
+from hopline.serve.gateway.limits import GatewayLimits
 
-HIGH_WATER_BYTES = 256 * 1024
-LOW_WATER_BYTES = 32 * 1024
-"""What may wait for the client before it counts as stalled, and down to what it must take; as on the Unix carrier."""
-
-MAX_CONNECTIONS = 500
-
-log = logging.getLogger(__name__)
+MAX_CONNECTIONS = GatewayLimits().websockets
+"""Each WebSocket of the gateway inside the run's process is one."""
 
 
-class MemoryChannel:
-    """The run's end of one duplex (`hopline.run.channel.Channel`); `client` is the other."""
+class MemoryChannel(SessionChannel):
+    """The run's end of one duplex; `client` is the other."""
 
     def __init__(self, over: Callable[["MemoryChannel"], None]) -> None:
-        self.session = ClientSession(new_store_id)
+        super().__init__()
         self.client = MemoryClient(self)
-        self.on_writable: Callable[[], None] = lambda: None
-        """Called when a stall ends."""
         self._tell_over = over
         self._messages: deque[bytes] = deque()
         self._unsent = 0
         self._in_hand = 0
-        self._stalled = False
         self._closing = False
-        self._over = False
-        self._news = asyncio.Event()
-        self._drained = asyncio.Event()
-        self._drained.set()
-
-    async def next(self) -> Received | Rejected | None:
-        """The next request or refusal; None when the peer is gone or has ended and everything was answered."""
-        while not self._over:
-            item = self.session.take()
-            self.client.let_send()
-            if item is not None:
-                return item
-            if self.session.done:
-                return None
-            self._news.clear()
-            await self._news.wait()
-        return None
-
-    async def send(self, message: bytes) -> None:
-        """Give one message and wait until the peer has taken enough for the next."""
-        self.push(message)
-        await self._drained.wait()
-
-    def answered(self) -> None:
-        """The request that `next` gave has its Response: the next may come."""
-        if not self._over:
-            self.session.answered()
-
-    def stalled(self) -> bool:
-        """Whether the peer takes nothing at the moment: do not `push`."""
-        return self._stalled
 
     def push(self, message: bytes) -> None:
         """Give one message without waiting; look at `stalled` before the next."""
@@ -75,19 +35,12 @@ class MemoryChannel:
         self._messages.append(message)
         self._unsent += len(message)
         if self._unsent > HIGH_WATER_BYTES:
-            self._stalled = True
-            self._drained.clear()
+            self._stall()
         self.client.tell()
 
     def unsent_bytes(self) -> int:
         """What waits for the peer; the message it took last counts until it comes for the next."""
         return self._unsent + self._in_hand
-
-    async def gone(self) -> None:
-        """Wait until the peer has left: its end of a stream is its leaving."""
-        while not (self._over or self.session.ended):
-            self._news.clear()
-            await self._news.wait()
 
     def close(self) -> None:
         """End the connection once what is queued has been taken."""
@@ -100,13 +53,9 @@ class MemoryChannel:
         """End the connection now; what is queued is dropped."""
         if self._over:
             return
-        self._over = True
         self._messages.clear()
         self._unsent = self._in_hand = 0
-        self._stalled = False
-        self.session.close()
-        self._drained.set()
-        self._news.set()
+        self._end()
         self.client.tell()
         self._tell_over(self)
 
@@ -136,10 +85,11 @@ class MemoryChannel:
         if self._closing and not self._messages:
             self.abort()
         elif self._stalled and self._unsent <= LOW_WATER_BYTES:
-            self._stalled = False
-            self._drained.set()
-            self.on_writable()
+            self._flow()
         return message
+
+    def _let_send(self) -> None:
+        self.client.let_send()
 
 
 class MemoryClient:
@@ -189,24 +139,10 @@ class MemoryClient:
             self._room.set()
 
 
-class MemoryListener:
-    """Makes duplexes and gives the run's end of each to `serve`, in a task of `tasks`.
+class MemoryListener(Connections[MemoryChannel]):
+    """Makes duplexes and serves the run's end of each."""
 
-    Args:
-        serve: owns one connection; what it raises ends that connection.
-        tasks: the group that the connections' tasks belong to.
-    """
-
-    def __init__(self, serve: Callable[[MemoryChannel], Awaitable[None]], tasks: asyncio.TaskGroup) -> None:
-        self._serve = serve
-        self._tasks = tasks
-        self._channels: set[MemoryChannel] = set()
-        self._stopped = False
-
-    @property
-    def count(self) -> int:
-        """Connections at present."""
-        return len(self._channels)
+    _stopped = False
 
     def connect(self) -> MemoryClient:
         """A new connection; its client's end. Raises Unavailable when there are too many, or after `stop`."""
@@ -215,24 +151,9 @@ class MemoryListener:
         if len(self._channels) >= MAX_CONNECTIONS:
             raise Unavailable(f"this run serves {MAX_CONNECTIONS} connections in its process; close one.")
         channel = MemoryChannel(self._channels.discard)
-        self._channels.add(channel)
-        self._tasks.create_task(self._own(channel))
+        self._begin(channel)
         return channel.client
 
     def stop(self) -> None:
         """Accept nobody more."""
         self._stopped = True
-
-    def hang_up(self) -> None:
-        """End every connection now; what was not taken is dropped."""
-        for channel in list(self._channels):
-            channel.abort()
-
-    async def _own(self, channel: MemoryChannel) -> None:
-        try:
-            await self._serve(channel)
-        except Exception:  # the top of a connection's task: one connection ends, the run goes on
-            log.exception("a connection failed")
-            channel.abort()
-        else:
-            channel.close()

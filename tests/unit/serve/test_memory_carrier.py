@@ -9,7 +9,9 @@ import pytest
 
 from hopline.errors import Unavailable
 from hopline.serve import memory
-from hopline.serve.memory import HIGH_WATER_BYTES, MemoryChannel, MemoryClient, MemoryListener
+from hopline.serve.channel import HIGH_WATER_BYTES
+from hopline.serve.gateway.limits import GatewayLimits
+from hopline.serve.memory import MemoryChannel, MemoryClient, MemoryListener
 from hopline.wire.client.requests import MAX_REQUEST_LINE_BYTES
 from hopline.wire.client.session import Received, Rejected
 
@@ -213,6 +215,16 @@ def test_connections_are_bounded_and_none_is_made_after_the_stop(monkeypatch: py
             listener.connect()
         listener.stop()
         with pytest.raises(Unavailable, match="leaving"):
+            listener.connect()
+
+    carried(scenario)
+
+
+def test_every_websocket_that_a_gateway_may_have_finds_its_connection() -> None:
+    async def scenario(listener: MemoryListener) -> None:
+        clients = [listener.connect() for _ in range(GatewayLimits().websockets)]
+        assert (await ask(clients[-1], type="query.snapshot", request_id="last"))["id"] == "last"
+        with pytest.raises(Unavailable, match="1000 connections"):
             listener.connect()
 
     carried(scenario)

@@ -5,7 +5,8 @@ import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from hopline.serve.unix import HIGH_WATER_BYTES, UnixChannel, UnixListener, bind
+from hopline.serve.channel import HIGH_WATER_BYTES
+from hopline.serve.unix import UnixChannel, UnixListener, bind
 
 SIZE = 4 << 20
 

@@ -8,7 +8,8 @@ import msgspec
 from hopline.run.history import MAX_HISTORY_BYTES, MAX_RESPONSE_EVENTS_BYTES
 from hopline.run.scratch import MAX_SCRATCH_BYTES
 from hopline.run.status import NEXT, Move, RunStatus
-from hopline.serve.unix import HIGH_WATER_BYTES, LOW_WATER_BYTES, MAX_CONNECTIONS
+from hopline.serve.channel import HIGH_WATER_BYTES, LOW_WATER_BYTES
+from hopline.serve.unix import MAX_CONNECTIONS
 from hopline.wire.client.checkpoint import MAX_CHECKPOINT_BYTES, MAX_PARTS, PART_CODE_POINTS
 from hopline.wire.client.events import MAX_SERIALIZED_RUN_EVENT_BYTES
 from hopline.wire.client.payloads import Known
