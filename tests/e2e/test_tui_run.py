@@ -28,7 +28,7 @@ def test_a_run_is_shown_live_with_its_header_and_a_true_connection_line() -> Non
     async def sit(seat: Seat, run: Run) -> None:
         screen = await shows(seat, "begun", "● live · event \\d+ · missed nothing", "worker running, pid \\d+")
         assert screen.splitlines()[0].startswith("‹ talker  ● running · command · ")
-        assert "1 Output  2 Events  3 Proven" in screen
+        assert "1 Output  2 Turns  3 Trace  4 Events  5 Proven" in screen
         hopline("send", record["id"], "ping")
         await shows(seat, "got ping")
 
@@ -55,7 +55,7 @@ def test_keys_that_come_all_at_once_have_their_effect_in_their_order() -> None:
 
     async def sit(seat: Seat, run: Run) -> None:
         await shows(seat, "begun")
-        for key in ("2", "i", *"ng", "backspace", "G", "enter", *"two", "enter", "escape", "3", "1", "slash", *"Begun"):
+        for key in ("4", "i", *"ng", "backspace", "G", "enter", *"two", "enter", "escape", "5", "1", "slash", *"Begun"):
             seat.app.post_message(Key(key, key if len(key) == 1 else None))
         seat.app.post_message(Key("enter", None))
         await shows(seat, "got nG\n", "got two", "1 of 1")
@@ -84,7 +84,7 @@ def test_stopping_asks_once_and_shows_each_step_when_it_is_proven() -> None:
 
     async def sit(seat: Seat, run: Run) -> None:
         await shows(seat, "up")
-        await seat.press("3", "s")
+        await seat.press("5", "s")
         await shows(
             seat, "Stop tough\\?", "This ends its worker \\(pid \\d+\\) and what that has started", "10 seconds"
         )
@@ -180,8 +180,12 @@ def test_the_events_and_the_proofs_have_their_own_tabs() -> None:
     async def sit(seat: Seat, run: Run) -> None:
         await shows(seat, "■ ended")
         await seat.press("2")
-        await shows(seat, "run_started", "worker_exited +generation=1 code=3", "run_failed")
+        await shows(seat, "A plain command takes no turns: its output is all it says\\.")
         await seat.press("3")
+        await shows(seat, "A plain command has no trace")
+        await seat.press("4")
+        await shows(seat, "run_started", "worker_exited +generation=1 code=3", "run_failed")
+        await seat.press("5")
         await shows(seat, "worker +exited with 3", "descendants +1 process left behind \\(sleep\\)", "hopline doctor")
         await seat.press("1")
         await shows(seat, not_any_more="hopline doctor")

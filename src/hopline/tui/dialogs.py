@@ -28,7 +28,8 @@ RUN_KEYS = (
     ("i", "write to the worker's input: Enter sends, Ctrl-D ends it, Esc is done"),
     (". Ctrl-C", "interrupt the worker"),
     ("s r", "stop the run, restart the worker; asks first"),
-    ("1 2 3", "output, events, proven"),
+    ("t p c", "steer, pause, resume an agent; it takes them at its next boundary"),
+    ("1 to 5", "output, turns, trace, events, proven"),
     ("l", "reconnect now"),
     ("Esc q", "back, leave: the run goes on"),
 )

@@ -25,29 +25,30 @@ COLOURS = {
 LIGHTS = {Light.LIVE: "ansi_green", Light.BUSY: "ansi_yellow", Light.LOST: "ansi_red", Light.OVER: "ansi_blue"}
 LAMPS = {Light.LIVE: "●", Light.BUSY: "◐", Light.LOST: "✕", Light.OVER: "■"}
 
-_TABS = (("output", "1", "Output"), ("events", "2", "Events"), ("proven", "3", "Proven"))
-_CONTROLS = (
-    (". Interrupt", "interrupt"),
+TABS = ("output", "turns", "trace", "events", "proven")
+_OF_AN_AGENT = (("t Steer…", "steer"), ("p Pause", "pause"), ("c Resume", "resume"))
+"""Offered where an agent can take them (decision 0024)."""
+_OF_ANY = (
     ("s Stop", "stop"),
     ("r Restart", "restart"),
-    ("i Input", "write"),
-    ("? Keys", "keys"),
-    ("/ Find", "find"),  # the last, for it is cut off first
+    ("/ Find", "find"),
+    ("? Keys", "keys"),  # the last, for it is cut off first
 )
 
 
-def bar(tab: str) -> Content:
-    """Tabs and controls; each can be clicked."""
+def tabs(shown: str) -> Content:
+    """The tabs; each can be clicked."""
     parts = []
-    for name, key, title in _TABS:
-        style = "reverse bold" if name == tab else "bold"
-        parts.append(Content.from_markup(f"[{style} @click=screen.tab('{name}')] {key} {title} [/]"))
-    parts.append(Content(" "))
-    parts += [Content.from_markup(f"[@click=screen.{action}] {title} [/]") for title, action in _CONTROLS]
+    for key, name in enumerate(TABS, 1):
+        style = "reverse bold" if name == shown else "bold"
+        parts.append(Content.from_markup(f"[{style} @click=screen.tab('{name}')] {key} {name.title()} [/]"))
     return Content.assemble(*parts)
 
 
-BAR = bar("output")
+def controls(*, steerable: bool) -> Content:
+    """The controls; each can be clicked."""
+    shown = ((". Interrupt", "interrupt"), ("i Input", "write"), *(_OF_AN_AGENT if steerable else ()), *_OF_ANY)
+    return Content.assemble(*(Content.from_markup(f"[@click=screen.{action}] {title} [/]") for title, action in shown))
 
 
 def head(name: str, watching: Watching, record: RunRecord | None, width: int) -> Content:
@@ -59,6 +60,8 @@ def head(name: str, watching: Watching, record: RunRecord | None, width: int) ->
     words = (
         outcome(status, worker.code if worker else None, worker.signal if worker else None) if story.ended else status
     )
+    if story.capacity is not None and not story.ended:
+        words = f"{words} ({plain(story.capacity)})"
     if tone is Tone.WAITING and record is not None:
         words = f"waiting: {plain(record.waiting or '')}"
     began = story.started_at or (record.started_at if record is not None else None)

@@ -4,9 +4,8 @@ Only the rows that are seen are drawn (Textual's line API); the lines are a `Scr
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
+from textwrap import wrap
 
-from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Size
@@ -15,8 +14,8 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
+from hopline.tui.drawing import marked, style_of
 from hopline.tui.lines import Piece
-from hopline.tui.looks import Colour, Look
 from hopline.tui.scrollback import Scrollback
 from hopline.tui.wrapping import Rows, row_of
 
@@ -42,6 +41,8 @@ class OutputView(ScrollView, can_focus=True):
         self._moving = False
         self._left_at = 0
         self._needle = ""
+        self.nothing = ""
+        """Said while there is nothing to show."""
 
     @property
     def following(self) -> bool:
@@ -65,11 +66,17 @@ class OutputView(ScrollView, can_focus=True):
 
     def show(self, scrollback: Scrollback) -> None:
         """Show another scrollback from its end."""
+        self._follow(True)
+        self.replace(scrollback)
+
+    def replace(self, scrollback: Scrollback) -> None:
+        """Show another scrollback; the row that is at the top stays there unless the newest is followed."""
         self._scrollback = scrollback
         scrollback.take_changed()
         self._rows = Rows()
         self._measure(0)
-        self.to_live()
+        self._scroll(self.max_scroll_y if self._following else self.scroll_offset.y)
+        self.refresh()
 
     def sync(self, gone: int = 0) -> None:
         """The scrollback was written to; `gone` lines went from its top."""
@@ -149,6 +156,10 @@ class OutputView(ScrollView, can_focus=True):
         """One row."""
         row, width = self.scroll_offset.y + y, self.size.width
         base = self.rich_style
+        if self._scrollback.empty:
+            said = wrap(self.nothing, max(10, width - 2))
+            text = f" {said[y]}" if y < len(said) else ""
+            return Strip([Segment(text, base + Style(dim=True))]).adjust_cell_length(width, base)
         if row >= self._rows.total:
             return Strip.blank(width, base)
         line, part = self._rows.locate(row)
@@ -156,7 +167,7 @@ class OutputView(ScrollView, can_focus=True):
         segments = [Segment(text, base + style_of(look)) for text, look in pieces]
         strip = Strip(segments)
         for start, end, style in self._marks(row, pieces):
-            strip = _marked(strip, start, end, style)
+            strip = marked(strip, start, end, style)
         return strip.adjust_cell_length(width, base).apply_offsets(0, row)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -214,47 +225,3 @@ class OutputView(ScrollView, can_focus=True):
 
     def _line_number(self) -> int:
         return self._scrollback.dropped + len(self._scrollback.lines)
-
-
-def _marked(strip: Strip, start: int, end: int, style: Style) -> Strip:
-    """`strip` with `style` on the characters from `start` to `end`."""
-    segments: list[Segment] = []
-    at = 0
-    for text, own, _ in strip:
-        for part_start, part_end, on in (
-            (0, start - at, False),
-            (start - at, end - at, True),
-            (end - at, len(text), False),
-        ):
-            part = text[max(0, part_start) : max(0, part_end)]
-            if part:
-                segments.append(Segment(part, (own or Style()) + style if on else own))
-        at += len(text)
-    return Strip(segments)
-
-
-@lru_cache(maxsize=4096)
-def style_of(look: Look) -> Style:
-    """How a look is drawn."""
-    return Style(
-        color=_colour(look.foreground),
-        bgcolor=_colour(look.background),
-        bold=look.bold or None,
-        dim=look.dim or None,
-        italic=look.italic or None,
-        underline=look.underline or None,
-        blink=look.blink or None,
-        reverse=look.reverse or None,
-        conceal=look.hidden or None,
-        strike=look.strike or None,
-    )
-
-
-def _colour(colour: Colour) -> Color | None:
-    match colour:
-        case None:
-            return None
-        case int():
-            return Color.from_ansi(colour)
-        case red, green, blue:
-            return Color.from_rgb(red, green, blue)

@@ -21,6 +21,17 @@ class Action(StrEnum):
     INPUT = "input"
     RESTART = "restart"
     STOP = "stop"
+    PAUSE = "pause"
+    RESUME = "resume"
+    STEER = "steer"
+
+
+NO_AGENT = {
+    Action.PAUSE: "a plain command cannot be paused; . interrupts it, s stops it",
+    Action.RESUME: "a plain command is never paused: there is nothing to resume",
+    Action.STEER: "a plain command takes no steering; i writes to its input",
+}
+"""What becomes of these where no agent takes them, with the next step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +93,7 @@ class Proof:
 def proof_of(story: Story, asked: Asked | None, action: Action) -> Proof | None:
     """How far the latest request of `action` has come, whoever made it; None when nobody did."""
     pending, proven, failed = _latest(story, action)
-    if asked is None and pending is None and proven is None:
+    if asked is None and pending is None and proven is None and (failed is None or failed.status != "cancelled"):
         return None
     since = _seconds(asked.at) - CLOCK_SLACK_SECONDS if asked is not None else 0.0
 
@@ -91,10 +102,11 @@ def proof_of(story: Story, asked: Asked | None, action: Action) -> Proof | None:
         return control.at if control is not None and _seconds(control.at) >= since else None
 
     accepted = ours(pending) or (asked.accepted_at if asked is not None else None)
-    began = asked.at if asked is not None else (pending or proven or Control("", "", "")).at
+    began = asked.at if asked is not None else (pending or proven or failed or Control("", "", "")).at
     error = asked.error if asked is not None else None
     if error is None and failed is not None and ours(failed):
-        error = failed.error or "it failed"
+        plainly = NO_AGENT.get(action) if not story.steerable else None
+        error = plainly or failed.error or "it failed"
     done = ours(proven) or (asked.delivered_at if asked is not None else None)
     steps = (Step("asked", began), Step("accepted", accepted), *_further(story, action, accepted, done))
     return Proof(action, steps, error, story.interrupts if action is Action.INTERRUPT else 0)
@@ -137,7 +149,7 @@ def _latest(story: Story, action: Action) -> tuple[Control | None, Control | Non
             continue
         if control.status == "pending":
             pending, proven, failed = control, None, None
-        elif control.status == "failed":
+        elif control.status in ("failed", "cancelled"):
             failed = control
         else:
             proven = control
@@ -156,6 +168,12 @@ def _further(story: Story, action: Action, accepted: str | None, proven: str | N
             return (Step("delivered", proven),)
         case Action.RESTART:
             return (Step("started again", proven),)
+        case Action.PAUSE:
+            return (Step("paused", proven),)
+        case Action.RESUME:
+            return (Step("going on", proven),)
+        case Action.STEER:
+            return (Step("taken by the agent", proven),)
         case Action.STOP:
             stopped = story.ended_at if story.status == "stopped" else None
             return (

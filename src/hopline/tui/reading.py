@@ -5,19 +5,24 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Static
+from textual.widgets import Static
 
 from hopline.rendering import plain
 from hopline.tui import headings
 from hopline.tui.entry_row import EntryRow
 from hopline.tui.output_view import OutputView
+from hopline.tui.tabs import Tabs
 
 SAID_SECONDS = 4.0
 """How long a word to the person stands."""
 
 
+VIEWS = {"output": "#output", "turns": "#turn-lines", "trace": "#trace", "events": "#events"}
+"""Which view of lines each tab has."""
+
+
 class ReadingScreen(Screen[None]):
-    """Has two views of lines, `#output` and `#events`, in `#tabs`, and a line to search with, `#find`."""
+    """Has views of lines in `#tabs`, told by `#bar`, and a line to search with, `#find`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "move(1)", "Down", show=False),
@@ -30,8 +35,10 @@ class ReadingScreen(Screen[None]):
         Binding("n", "again(True)", "Next older", show=False),
         Binding("N", "again(False)", "Next newer", show=False),
         Binding("1", "tab('output')", "Output", show=False),
-        Binding("2", "tab('events')", "Events", show=False),
-        Binding("3", "tab('proven')", "Proven", show=False),
+        Binding("2", "tab('turns')", "Turns", show=False),
+        Binding("3", "tab('trace')", "Trace", show=False),
+        Binding("4", "tab('events')", "Events", show=False),
+        Binding("5", "tab('proven')", "Proven", show=False),
     ]
 
     def __init__(self) -> None:
@@ -44,7 +51,7 @@ class ReadingScreen(Screen[None]):
     @property
     def view(self) -> OutputView:
         """The lines that are read now."""
-        return self.query_one("#events" if self._tab == "events" else "#output", OutputView)
+        return self.query_one(VIEWS.get(self._tab, "#output"), OutputView)
 
     def draw(self) -> None:
         """Bring the screen up to date."""
@@ -102,9 +109,9 @@ class ReadingScreen(Screen[None]):
     def action_tab(self, name: str) -> None:
         """Another tab."""
         self._tab = name
-        self.query_one("#tabs", ContentSwitcher).current = name
+        self.query_one(Tabs).show_tab(name)
         self.set_focus(self.view)
-        self.query_one("#bar", Static).update(headings.bar(name))
+        self.query_one("#bar", Static).update(headings.tabs(name))
 
     def on_output_view_moved(self) -> None:
         """Somebody has scrolled."""

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
-from textual.widgets import ContentSwitcher, Static
+from textual.containers import Container, Horizontal, VerticalScroll
+from textual.widgets import Static
 
 from hopline.client.session import Run
 from hopline.errors import HoplineError
@@ -15,8 +15,10 @@ from hopline.tui import headings
 from hopline.tui.dialogs import RUN_KEYS, Ending, Keys
 from hopline.tui.entry_row import Entry, EntryRow
 from hopline.tui.output_view import OutputView
+from hopline.tui.proofs import NO_AGENT, Action
 from hopline.tui.reading import SAID_SECONDS, ReadingScreen
 from hopline.tui.steering import Steering
+from hopline.tui.tabs import Tabs
 from hopline.tui.watching import Watching
 
 DRAW_SECONDS = 1 / 15
@@ -46,6 +48,9 @@ class RunScreen(ReadingScreen):
         Binding("full_stop", "interrupt", "Interrupt"),
         Binding("ctrl+c", "interrupt_or_copy", "Interrupt", show=False, priority=True),
         Binding("s", "stop", "Stop"),
+        Binding("t", "steer", "Steer"),
+        Binding("p", "pause", "Pause"),
+        Binding("c", "resume", "Resume"),
         Binding("r", "restart", "Restart"),
         Binding("l", "hurry", "Reconnect now", show=False),
         Binding("question_mark", "keys", "Keys"),
@@ -60,23 +65,23 @@ class RunScreen(ReadingScreen):
         self._from_list = from_list
         self._near = near
         self._older_after = 0.0
+        self._steerable = False
 
     def compose(self) -> ComposeResult:
         """From the top: what it is, how true it is, tabs and controls, the output, what is proven, the input."""
         yield Static(id="head", markup=False)
         yield Static(id="claim", markup=False)
-        yield Static(headings.BAR, id="bar")
+        with Container(id="bars"):
+            yield Static(headings.tabs("output"), id="bar")
+            yield Static(headings.controls(steerable=False), id="controls")
         with Horizontal(id="body"):
-            with ContentSwitcher(initial="output", id="tabs"):
-                yield OutputView(self.watching.output, id="output")
-                yield OutputView(self.watching.log, id="events")
-                with VerticalScroll(id="proven"):
-                    yield Static(id="proven-text", markup=False)
+            yield Tabs(self.watching)
             with VerticalScroll(id="side"):
                 yield Static(id="side-text", markup=False)
         yield Static(id="foot", markup=False)
         aside = "[@click=screen.send] Send [/][@click=screen.end_input] EOF ^D [/]"
         yield EntryRow("› ", "input to the worker; Esc is done", aside, id="input")
+        yield EntryRow("» ", "words for the agent, taken at its next boundary; Esc is done", id="steer")
         yield EntryRow("/ ", "find; Enter for the next older, Esc is done", id="find")
 
     async def on_mount(self) -> None:
@@ -98,24 +103,19 @@ class RunScreen(ReadingScreen):
 
     def draw(self) -> None:
         """Bring the screen up to date with what has changed."""
-        dirty = self.watching.take_dirty()
-        output, events = (self.query_one(name, OutputView) for name in ("#output", "#events"))
-        if dirty.restarted:
-            output.show(self.watching.output)
-            events.show(self.watching.log)
-        if dirty.output:
-            output.sync(dirty.output_gone)
-        if dirty.events:
-            events.sync(dirty.events_gone)
+        self.query_one(Tabs).sync(self.watching.take_dirty())
         now, width = asyncio.get_running_loop().time(), self.size.width
         self._put("head", headings.head(self._run_name, self.watching, self._session.record, width))
+        if self._steerable != self.watching.story.steerable:
+            self._steerable = self.watching.story.steerable
+            self._put("controls", headings.controls(steerable=self._steerable))
         self._put("claim", headings.claim(self.watching.claim(now), width))
         proven = headings.proven(self.watching, self.steering, now)
         self._put("side-text", proven)
         self._put("proven-text", proven)
         summary = "" if self.has_class("wide") else headings.summary(self.watching, self.steering, now)
         self._put("foot", headings.foot(self.view, self.watching, self.said(now) or summary, width))
-        self._keep_filled(output, now)
+        self._keep_filled(self.query_one("#output", OutputView), now)
 
     async def action_back(self) -> None:
         """Out of an entry, else to the list, else out."""
@@ -152,6 +152,21 @@ class RunScreen(ReadingScreen):
         elif self.watching.story.ended is not None or self.watching.lost:
             await self.action_back()
 
+    def action_steer(self) -> None:
+        """Open the line of words for the agent."""
+        if self._has_agent(Action.STEER):
+            self.open_entry("steer")
+
+    def action_pause(self) -> None:
+        """Pause at the agent's next boundary."""
+        if self._has_agent(Action.PAUSE):
+            self.run_worker(self.steering.pause(), group="steering")
+
+    def action_resume(self) -> None:
+        """Go on."""
+        if self._has_agent(Action.RESUME):
+            self.run_worker(self.steering.resume(), group="steering")
+
     async def action_stop(self) -> None:
         """End the run, once a person has said how gently."""
         await self._end("Stop")
@@ -182,6 +197,10 @@ class RunScreen(ReadingScreen):
         """A line for the worker, or something to find."""
         if row == "input":
             self.action_send()
+        elif row == "steer":
+            if text := self.query_one("#steer", EntryRow).take().strip():
+                self.run_worker(self.steering.steer(text), group="steering")
+            self.close_entries()
         else:
             self.find(self.query_one("#find", EntryRow).entry.value)
 
@@ -189,6 +208,17 @@ class RunScreen(ReadingScreen):
         """Ctrl-D."""
         if row == "input":
             self.action_end_input()
+
+    def _has_agent(self, action: Action) -> bool:
+        """Whether an agent can take it; else the person is told what there is instead."""
+        story = self.watching.story
+        if story.ended is not None or self.watching.lost:
+            self.say(f"the run is over: there is nothing to {action}")
+        elif not story.steerable:
+            self.say(NO_AGENT[action])
+        else:
+            return True
+        return False
 
     def _put(self, name: str, text: object) -> None:
         self.query_one(f"#{name}", Static).update(text)  # type: ignore[arg-type]  # text or content

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from hopline.client.session import Receipt, Run
 from hopline.clock import rfc3339
-from hopline.errors import HoplineError
+from hopline.errors import ConnectFailed, HoplineError
 from hopline.tui.proofs import Action, Asked
+from hopline.wire.client.commands import Command, CommandPause, CommandResume, CommandSteer
 
 GRACE_SECONDS = 10.0
 """How long a worker may take to leave before it is killed, unless a person chooses otherwise."""
@@ -52,6 +53,24 @@ class Steering:
         """The end of the worker's input. Whether it was accepted."""
         async with self._writing:
             return await self._ask(Action.INPUT, self._run.close_input)
+
+    async def pause(self) -> bool:
+        """A pause at the agent's next boundary. Whether it was accepted."""
+        return await self._ask(Action.PAUSE, lambda: self._command(CommandPause()))
+
+    async def resume(self) -> bool:
+        """On, now. Whether it was accepted."""
+        return await self._ask(Action.RESUME, lambda: self._command(CommandResume()))
+
+    async def steer(self, text: str) -> bool:
+        """Words for the agent, taken at its next boundary. Whether they were accepted."""
+        return await self._ask(Action.STEER, lambda: self._command(CommandSteer(text=text)))
+
+    async def _command(self, command: Command) -> Receipt:
+        response = await self._run.ask(command)
+        if response.ack is None:
+            raise ConnectFailed("the run's server answered a command without an acknowledgement.")
+        return Receipt(response.ack.action, response.ack.status, response.timestamp)
 
     async def _ask(self, action: Action, request: Callable[[], Awaitable[Receipt]]) -> bool:
         asked = self.asked[action] = Asked(action, rfc3339())

@@ -7,6 +7,8 @@ exited or was signalled, its descendants are gone, remain, or are unknown (docs/
 from dataclasses import dataclass, replace
 
 from hopline.client.facts import RUN_ENDS
+from hopline.tui.words import time_of_day
+from hopline.wire.client.capacity import QuotaPaused, QuotaResumed, QuotaWaitCancelled, QuotaWaiting
 from hopline.wire.client.events import RunEvent, payload_of
 from hopline.wire.client.payloads import (
     FrameworkWarning,
@@ -66,8 +68,15 @@ class Story:
     """The latest, oldest first."""
     interrupts: int = 0
     """How many were delivered."""
+    capacity: str | None = None
+    """What a provider's limit makes the run wait for, in words; None when it waits for none."""
     warning: str | None = None
     """The latest thing that the server warned of."""
+
+    @property
+    def steerable(self) -> bool:
+        """Whether an agent's loop runs it, which can be paused, resumed and steered; a plain command cannot."""
+        return self.loop != "command"
 
     @property
     def writable(self) -> bool:
@@ -90,7 +99,13 @@ def fold(story: Story, event: RunEvent) -> Story:
         case RunStarted(input=command, outer_loop=loop):
             return replace(story, command=command, loop=loop, started_at=at, ended=None, ended_at=None, reason=None)
         case RunStatusChanged(status=status):
-            return replace(story, status=status)
+            return replace(story, status=status, capacity=None if status == "running" else story.capacity)
+        case QuotaPaused(provider=provider, resumes_at=resumes, resets_at=resets):
+            return replace(story, capacity=_capacity(provider, resets if resumes is None else resumes))
+        case QuotaWaiting(provider=provider, resumes_at=resumes):
+            return replace(story, capacity=_capacity(provider, resumes))
+        case QuotaResumed() | QuotaWaitCancelled():
+            return replace(story, capacity=None)
         case WorkerStarted(generation=generation, pid=pid):
             return replace(story, worker=Worker(generation, pid=pid, started_at=at))
         case WorkerExited(generation=generation, code=code):
@@ -102,6 +117,10 @@ def fold(story: Story, event: RunEvent) -> Story:
         case FrameworkWarning(summary=summary):
             return replace(story, warning=summary)
     return story
+
+
+def _capacity(provider: str, back_at: float | None) -> str:
+    return f"capacity of {provider}" + (f", back at {time_of_day(back_at)}" if back_at is not None else "")
 
 
 def _worker(story: Story, generation: int) -> Worker:

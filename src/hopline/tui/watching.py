@@ -7,15 +7,17 @@ import asyncio
 import contextlib
 from dataclasses import dataclass
 
-from hopline.client.items import Connected, Disconnected, Finished, Item, Reason, Rebootstrapped
+from hopline.client.items import Connected, Disconnected, Executions, Finished, Item, Reason, Rebootstrapped
 from hopline.client.resume import BACKOFF_SECONDS
 from hopline.client.session import Run
 from hopline.errors import HoplineError
-from hopline.rendering import plain
 from hopline.tui.claim import Claim, Connection
+from hopline.tui.event_lines import event_line
 from hopline.tui.scrollback import Scrollback
 from hopline.tui.story import Story, fold
-from hopline.tui.words import clock, count, number
+from hopline.tui.tracing import Trace
+from hopline.tui.turns import TurnLines
+from hopline.tui.words import count
 from hopline.wire.client.events import RunEvent, output_of
 
 TAIL_EVENTS = 100
@@ -44,11 +46,14 @@ class Dirty:
 
     output: bool = False
     events: bool = False
+    turns: bool = False
+    trace: bool = False
     story: bool = False
     restarted: bool = False
     output_gone: int = 0
     """Lines that went from the top of the output."""
     events_gone: int = 0
+    turns_gone: int = 0
 
 
 class Watching:
@@ -60,6 +65,13 @@ class Watching:
         self.output = Scrollback()
         self.log = Scrollback()
         """The events that are no output, a line each."""
+        self.turns = Scrollback()
+        """What agents do."""
+        self.trace = Trace()
+        self.executions: Executions | None = None
+        """The agents' turns under way; None until the server has told."""
+        self._turn_lines = TurnLines()
+        self._trace_whole = False
         self._written: dict[tuple[str, str], int] = {}
         self.floor = 0
         """Events up to it have not been fetched."""
@@ -129,6 +141,16 @@ class Watching:
         finally:
             self._fetching = False
 
+    async def fetch_trace(self) -> None:
+        """The spans that began before what is here. Raises HoplineError."""
+        trace = self.trace
+        if self._trace_whole:
+            return
+        snapshot = await self.run.snapshot()
+        if trace is self.trace:
+            trace.seed(snapshot.spans, snapshot.sequence)
+            self._trace_whole = self._dirty.trace = True
+
     def put_above(self, events: list[RunEvent]) -> int:
         """Show what `fetch_older` gave. Returns how many lines of output that put at the top."""
         pieces = [output.content for event in events if (output := output_of(event)) is not None and output.content]
@@ -153,11 +175,14 @@ class Watching:
                 self._event(item)
                 return
             case Connected(floor=floor, latest_sequence=latest):
-                self.floor, self._latest = floor, latest
+                self.floor, self._latest, self._trace_whole = floor, latest, floor <= 0
             case Rebootstrapped(reason=Reason.FELL_BEHIND):
                 await self._bridge(item)
             case Rebootstrapped():
                 self._restart(item)
+            case Executions():
+                self.executions, self._dirty.turns = item, True
+                return
             case Disconnected():
                 pass
             case Finished():
@@ -179,6 +204,10 @@ class Watching:
         self._dirty.story |= before is not self.story
         self._dirty.events_gone += self.log.feed(event_line(event) + "\n")
         self._dirty.events = True
+        if text := self._turn_lines.text(event):
+            self._dirty.turns_gone += self.turns.feed(text)
+            self._dirty.turns = True
+        self._dirty.trace |= self.trace.fold(event)
 
     async def _bridge(self, item: Rebootstrapped) -> None:
         """Some events were skipped between what was shown and what follows."""
@@ -193,14 +222,17 @@ class Watching:
                         self._event(event)
                     return
         self._connection.skipped(missing)
+        self._trace_whole = False
         self.output.note(f" skipped {count(missing, 'event')} to stay live; all of it: hopline logs ")
         self._dirty.output = True
 
     def _restart(self, item: Rebootstrapped) -> None:
         self.story, self.output, self.log = Story(), Scrollback(), Scrollback()
-        self.floor, self._shown, self.closed = item.floor, 0, False
+        self.turns, self.trace, self.executions = Scrollback(), Trace(), None
+        self._turn_lines = TurnLines()
+        self.floor, self._shown, self.closed, self._trace_whole = item.floor, 0, False, item.floor <= 0
         self._written.clear()
-        self._dirty = Dirty(restarted=True, story=True, output=True, events=True)
+        self._dirty = Dirty(True, True, True, True, True, restarted=True)
 
     async def _between(self, after: int, before: int) -> list[RunEvent]:
         """Every event with after < sequence < before."""
@@ -212,28 +244,3 @@ class Watching:
             events += some
             after = some[-1].sequence
         return events
-
-
-def event_line(event: RunEvent) -> str:
-    """One event as a line: its number, its time, its kind, and what it says."""
-    parts = [event.text, event.status or ""]
-    if event.diagnostic is not None:
-        parts.append(event.diagnostic.summary)
-    elif bytes(event.data) != b"null":
-        parts.append(_payload(event))
-    said = plain(" ".join(part for part in parts if part).replace("\n", " "))
-    return f"{number(event.sequence):>9}  {clock(event.timestamp)}  {event.type:<22} {said}"[:1000]
-
-
-def _payload(event: RunEvent) -> str:
-    """The payload's members but the kind, as they are."""
-    import msgspec
-
-    try:
-        members = msgspec.json.decode(event.data, type=dict[str, msgspec.Raw])
-    except (msgspec.MsgspecError, ValueError):
-        return ""
-    shown = (
-        f"{name}={bytes(value).decode('utf-8', 'replace')[:120]}" for name, value in members.items() if name != "kind"
-    )
-    return " ".join(shown)

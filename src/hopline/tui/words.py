@@ -90,6 +90,14 @@ def clock(moment: str | None) -> str:
         return ""
 
 
+def time_of_day(seconds: float) -> str:
+    """The local time of day of seconds since the epoch; `?` when it is none."""
+    try:
+        return time.strftime("%H:%M:%S", time.localtime(seconds))
+    except (ValueError, OverflowError, OSError):
+        return "?"
+
+
 def outcome(status: str, code: int | None, signal: int | None) -> str:
     """How a run ended: `completed`, `failed: exit 2`, `stopped: SIGTERM`."""
     if signal is not None:

@@ -11,7 +11,8 @@ from jumping_loop import run_jumping
 from scripted_dialler import ScriptedDialler
 
 from hopline.client.session import Run
-from hopline.tui.watching import OLDER_EVENTS_AT_FIRST, Watching, event_line
+from hopline.tui.event_lines import event_line
+from hopline.tui.watching import OLDER_EVENTS_AT_FIRST, Watching
 from hopline.wire.client.events import RunEvent, decode_event
 from hopline.wire.client.responses import Response, encode_response
 from hopline.wire.client.streams import EventBatch, Subscribed
