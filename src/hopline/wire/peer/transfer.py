@@ -30,7 +30,7 @@ class SessionReceived(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     resume: str
     """The command that resumes it there. Shown to a person, never run."""
-    cwd: str | None | UnsetType = UNSET
+    cwd: str | UnsetType | None = UNSET
     """Not read."""
 
 
