@@ -7,7 +7,8 @@ import re
 import shlex
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from unicodedata import category
+
+from hopline.wire.peer.texts import is_printable
 
 MAX_CWD_BYTES = 4096
 """The longest working directory that is taken."""
@@ -16,7 +17,6 @@ MAX_SLUG_BYTES = 255
 """The longest name of a folder; a slug is ASCII, so bytes are characters."""
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}")
-_CONTROLS = frozenset({"Cc", "Zl", "Zp"})
 _OUTSIDE = re.compile(r"[^A-Za-z0-9]")
 
 
@@ -48,7 +48,7 @@ def why_not_cwd(cwd: str) -> str | None:
         return "is not absolute"
     if length > MAX_CWD_BYTES:
         return f"has {length} bytes; at most {MAX_CWD_BYTES} are taken"
-    if any(category(character) in _CONTROLS for character in cwd):
+    if not is_printable(cwd):
         return "has control characters"
     if ".." in cwd.split("/"):
         return "has a .. in it"
@@ -60,6 +60,11 @@ def why_not_cwd(cwd: str) -> str | None:
 def slug(cwd: str) -> str:
     """The name of the folder that holds the conversations of `cwd`: what is no ASCII letter or digit becomes `-`."""
     return _OUTSIDE.sub("-", cwd.rstrip("/") or "/")
+
+
+def reading(path: str) -> str:
+    """The command, for a shell, that shows what cannot be resumed: a run's events."""
+    return f"less {shlex.quote(path)}"
 
 
 def place(cwd: str, session_id: str) -> Placement:

@@ -6,6 +6,8 @@ import stat
 from collections import OrderedDict
 from pathlib import Path
 
+import msgspec
+
 from hopline.fleet.transfer_plan import chunk_count
 from hopline.fleet.transfer_rules import InPlace
 
@@ -42,6 +44,23 @@ class Standing:
         if len(self._digests) > _KNOWN:
             self._digests.popitem(last=False)
         return found
+
+
+class _Event(msgspec.Struct):
+    sequence: int
+    run_id: str
+    type: str
+
+
+def is_journal(path: Path) -> bool:
+    """Whether the file holds a run's events rather than an agent's conversation. Raises OSError."""
+    with path.open("rb") as file:
+        first = file.readline(_READ_BYTES)
+    try:
+        msgspec.json.decode(first, type=_Event)
+    except msgspec.MsgspecError:
+        return False
+    return True
 
 
 def digest_of(descriptor: int, size: int) -> str:
