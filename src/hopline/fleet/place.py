@@ -1,0 +1,87 @@
+"""The hub's lock, record and log in its folder, and its control socket. Who holds the lock is the hub."""
+
+import fcntl
+import os
+import socket
+from pathlib import Path
+
+import msgspec
+
+from hopline.errors import Unavailable
+from hopline.serve.unix import bind
+from hopline.settings import fleet_folder, home, hub_socket_path, private_folder, runtime_folder
+from hopline.wire.hub.peers import HubRecord
+
+RECORD_FILE = "hub.json"
+LOCK_FILE = "hub.lock"
+LOG_FILE = "hub.log"
+MAX_LOG_BYTES = 4 << 20
+"""A longer log is put aside as hub.log.1 when a hub starts; the one before that is dropped."""
+
+
+class HubPlace:
+    """Where this home's hub keeps its files; the folder is made private and checked on construction.
+
+    Raises ConnectDenied when a folder is not private, Unavailable when it cannot be made, UsageError when the socket's
+    path is too long.
+    """
+
+    def __init__(self) -> None:
+        private_folder(home())
+        self.folder = private_folder(fleet_folder())
+        self.socket_path = hub_socket_path()
+
+    def hold_lock(self) -> int | None:
+        """Take the hub's lock for this process's lifetime: its descriptor, or None while another hub holds it."""
+        descriptor = os.open(self.folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            return None
+        return descriptor
+
+    def bind(self) -> socket.socket:
+        """The control socket, listening, in folders that are ours alone. The caller holds the lock. Raises OSError."""
+        for folder in (runtime_folder(), self.socket_path.parent.parent, self.socket_path.parent):
+            private_folder(folder)
+        return bind(self.socket_path)
+
+    def answers(self) -> bool:
+        """Whether somebody listens on the control socket."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as end:
+            return end.connect_ex(str(self.socket_path)) == 0
+
+    def publish(self, record: HubRecord) -> None:
+        """Replace the record. Raises OSError."""
+        path = self.folder / RECORD_FILE
+        temporary = path.with_name(RECORD_FILE + ".new")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+        with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
+            file.write(msgspec.json.encode(record))
+        temporary.replace(path)
+
+    def withdraw(self) -> None:
+        """The hub ends: nobody shall look for it."""
+        (self.folder / RECORD_FILE).unlink(missing_ok=True)
+        self.socket_path.unlink(missing_ok=True)
+
+    def read(self) -> HubRecord | None:
+        """The record; None without one. Raises Unavailable when it cannot be understood."""
+        path = self.folder / RECORD_FILE
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=HubRecord)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.MsgspecError) as error:
+            raise Unavailable(f"cannot read {path}: {error}; restart the hub: hopline hub stop") from error
+
+    def open_log(self) -> int:
+        """The log's descriptor, for appending; one that grew too long begins anew."""
+        path: Path = self.folder / LOG_FILE
+        try:
+            if path.stat().st_size > MAX_LOG_BYTES:
+                path.replace(path.with_name(LOG_FILE + ".1"))
+        except FileNotFoundError:
+            pass
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
