@@ -31,8 +31,12 @@ FILES = {
             "directives/repeat.js",
         )
     },
+    "uplot": {"dist/uPlot.esm.js": "uPlot.esm.js", "dist/uPlot.min.css": "uPlot.min.css"},
 }
 """Package, then its files and what they are called here."""
+
+DEFAULT_EXPORT = {"uplot"}
+"""Packages that give one thing without a name."""
 
 
 def main() -> None:
@@ -56,9 +60,11 @@ def main() -> None:
 
 def _write_types(target: Path, package: str, source: str) -> None:
     """For `make check-web` only: the types of the package stand for those of the file beside it."""
-    whole = package if target.suffix == ".mjs" or source == "lit-html.js" else f"{package}/{source}"
+    main = target.suffix == ".mjs" or source == "lit-html.js" or package in DEFAULT_EXPORT
+    whole = package if main else f"{package}/{source}"
     types = target.with_suffix(".d.mts" if target.suffix == ".mjs" else ".d.ts")
-    types.write_text(f'export * from "{whole}";\n')
+    what = "{ default }" if package in DEFAULT_EXPORT else "*"
+    types.write_text(f'export {what} from "{whole}";\n')
 
 
 if __name__ == "__main__":
