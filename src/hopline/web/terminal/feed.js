@@ -7,7 +7,7 @@ export const TURN_MILLIS = 8;
 
 export class Feed {
   #take;
-  /** @type {{ events: RunEvent[], next: number, size: number }[]} */
+  /** @type {{ events: RunEvent[], next: number, size: number, then?: () => void }[]} */
   #queue = [];
   #channel = new MessageChannel();
   #scheduled = false;
@@ -27,6 +27,12 @@ export class Feed {
     this.#schedule();
   }
 
+  /** Do something once everything that was pushed before has been handed on. @param {() => void} action */
+  then(action) {
+    this.#queue.push({ events: [], next: 0, size: 0, then: action });
+    this.#schedule();
+  }
+
   /** Forget what waits. */
   clear() {
     this.#queue = [];
@@ -43,14 +49,15 @@ export class Feed {
     this.#scheduled = false;
     const until = performance.now() + TURN_MILLIS;
     while (this.#queue.length && performance.now() < until) {
-      const batch = /** @type {{ events: RunEvent[], next: number, size: number }} */ (this.#queue[0]);
+      const batch = /** @type {{ events: RunEvent[], next: number, size: number, then?: () => void }} */ (this.#queue[0]);
       const events = batch.events.slice(batch.next, batch.next + 64);
       batch.next += events.length;
       if (batch.next >= batch.events.length) {
         this.#queue.shift();
         this.pending -= batch.size;
       }
-      this.#take(events);
+      if (batch.then) batch.then();
+      else this.#take(events);
     }
     if (this.#queue.length) this.#schedule();
   }

@@ -7,11 +7,12 @@
  */
 
 import { Backoff, Pause } from "./backoff.js";
+import { Checkpoint } from "./checkpoint.js";
 import { atStart } from "./position.js";
 import { newId } from "./requests.js";
 import { Refused, open } from "./socket.js";
 
-/** @import { EventBatch, ProtocolError, RunEvent, Subscribed } from "./types.js" */
+/** @import { ActiveExecution, EventBatch, ProtocolError, RunEvent, Subscribed } from "./types.js" */
 /** @import { Position } from "./position.js" */
 /** @import { Connection } from "./socket.js" */
 
@@ -19,6 +20,7 @@ import { Refused, open } from "./socket.js";
  * @typedef {object} Handlers
  * @property {(floor: number) => void} onFresh  forget what was folded; events after `floor` follow, and the spine before it
  * @property {(events: RunEvent[], size: number) => void} onEvents
+ * @property {(list: ActiveExecution[]) => void} onExecutions  who is at work, as of the events that came before
  * @property {() => void} onPosition
  */
 
@@ -31,6 +33,7 @@ export class RunStream {
   #path;
   #clientId;
   #handlers;
+  #checkpoint;
   #storeId = "";
   #booted = false;
   #stopped = false;
@@ -61,6 +64,7 @@ export class RunStream {
     this.#path = `/runs/${runId}/ws`;
     this.#clientId = clientId;
     this.#handlers = handlers;
+    this.#checkpoint = new Checkpoint(handlers.onExecutions, () => this.#closed("lost"));
   }
 
   /** Follow the run until `stop`, or until there is nothing more to come. */
@@ -149,7 +153,7 @@ export class RunStream {
     try {
       this.#connection = await open(
         this.#path,
-        (message, size) => this.#received(message, size, dial),
+        (message, size) => (this.#received(message, size, dial), this.#checkpoint.heard(message)),
         (reason) => this.#closed(reason),
       );
     } catch (error) {
@@ -199,7 +203,7 @@ export class RunStream {
         return this.#failed(message);
       case undefined:
         return this.#rejected(message);
-      default: // an active_executions_chunk or something newer: nothing here depends on it
+      default: // a part of the list of executions, or something newer
     }
   }
 

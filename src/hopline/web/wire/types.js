@@ -2,6 +2,8 @@
  * The shapes of the client wire that this page reads (docs/wire/client.md) and of the listing (docs/wire/gateway.md).
  *
  * @typedef {import("./wire.js").Ack} Ack
+ * @typedef {import("./wire.js").ActiveExecution} ActiveExecution
+ * @typedef {import("./wire.js").ActiveExecutionsChunk} ActiveExecutionsChunk
  * @typedef {import("./wire.js").Diagnostic} Diagnostic
  * @typedef {import("./wire.js").RunEvent} RunEvent
  * @typedef {import("./wire.js").Subscribed} Subscribed
@@ -9,6 +11,8 @@
  * @typedef {import("./wire.js").SingleEvent} SingleEvent
  * @typedef {import("./wire.js").ProtocolError} ProtocolError
  * @typedef {import("./wire.js").Response} Response
+ * @typedef {import("./wire.js").RunSnapshot} RunSnapshot
+ * @typedef {import("./wire.js").Span} Span
  *
  * @typedef {object} Row
  * @property {string} id
