@@ -7,12 +7,11 @@
  */
 
 import { Pages } from "./pages.js";
-import { Pieces, pieceOf } from "./pieces.js";
-import { Screen } from "./screen.js";
-import { Writer } from "./writer.js";
+import { linesIn, Pieces, pieceOf } from "./pieces.js";
+import { View } from "./view.js";
 
 /** @import { RunEvent } from "../wire/types.js" */
-/** @import { History } from "./pages.js" */
+/** @import { History, Page } from "./pages.js" */
 /** @import { Piece } from "./pieces.js" */
 /** @import { ScreenOptions } from "./screen.js" */
 
@@ -40,13 +39,13 @@ export class Output {
   #place;
   #options;
   #onChange;
-  #screen;
-  #writer;
+  /** @type {View} */
+  #view;
   #fills = 0;
   #filling = false;
   /** Changes whenever what is shown begins anew, so that what was on its way for the old is dropped. */
   #epoch = 0;
-  #sizes = new ResizeObserver(() => this.fit());
+  #sizes = new ResizeObserver(() => void this.fit());
 
   /**
    * @param {HTMLElement} place
@@ -59,30 +58,30 @@ export class Output {
     this.#options = options;
     this.pages = new Pages(history, onChange);
     this.#onChange = onChange;
-    [this.#screen, this.#writer] = this.#build(LIVE_LINES, false);
+    this.#view = this.#build(LIVE_LINES, false);
     this.#sizes.observe(place);
   }
 
   get backlog() {
-    return this.#writer.backlog;
+    return this.#view.writer.backlog;
   }
 
   /** How large a terminal fits this place. */
   get room() {
-    return this.#screen.room;
+    return this.#view.screen.room;
   }
 
   get search() {
-    return this.#screen.search;
+    return this.#view.screen.search;
   }
 
   get terminal() {
-    return this.#screen.terminal;
+    return this.#view.screen.terminal;
   }
 
   /** Whether the first line that is held is in view and more is above it. */
   get atStart() {
-    return this.#screen.atStart && this.shown.after > 0;
+    return this.#view.screen.atStart && this.shown.after > 0;
   }
 
   /** Begin anew: events after `floor` follow. @param {number} floor */
@@ -107,8 +106,8 @@ export class Output {
       if (piece) news.push(piece);
     }
     this.recent.trimStart(RECENT_LENGTH);
-    if (this.following) this.#writer.write(news);
-    else for (const { text } of news) this.fresh += lines(text);
+    if (this.following) this.#view.writer.write(news);
+    else for (const { text } of news) this.fresh += linesIn(text);
   }
 
   /** Show what is live. */
@@ -116,10 +115,9 @@ export class Output {
     if (this.recent.after <= this.shown.through) this.#append();
     else {
       this.shown.reset(this.recent.after);
-      for (const piece of this.recent.list) this.shown.append(piece.sequence, piece);
-      this.shown.through = this.recent.through;
+      this.shown.extend(this.recent.list, this.recent.through);
       this.#anew(LIVE_LINES);
-      this.#writer.write(this.shown.list);
+      this.#view.writer.write(this.shown.list);
       this.following = true;
       this.fresh = 0;
     }
@@ -135,17 +133,23 @@ export class Output {
       const epoch = ++this.#epoch;
       const page = await this.pages.between(0, this.pages.events(this.recent) + 1);
       if (!page || epoch !== this.#epoch) return;
-      this.shown.reset(0);
-      for (const piece of page.list) this.shown.append(piece.sequence, piece);
-      this.shown.through = Math.min(page.through, this.recent.through);
-      this.#anew(READING_LINES);
-      this.#filling = true;
-      this.#writer.write(page.list);
-      await this.#writer.drained();
-      this.#filling = false;
+      await this.show(page);
     }
     this.terminal.scrollToTop();
     this.#onChange();
+  }
+
+  /** Show a page of history, wherever it is, and stand still there. @param {Page} page */
+  async show({ after, through, list }) {
+    this.following = false;
+    this.shown.reset(after);
+    this.shown.extend(list, Math.min(through, this.recent.through));
+    this.#anew(READING_LINES);
+    const epoch = this.#epoch;
+    this.#filling = true;
+    this.#view.writer.write(list);
+    await this.#view.writer.drained();
+    if (epoch === this.#epoch) this.#filling = false;
   }
 
   /** @param {number} pages @param {number} [lines] */
@@ -176,20 +180,17 @@ export class Output {
     }
   }
 
-  fit() {
-    if (this.#place.offsetParent !== null) this.#screen.fit();
-  }
+  fit = () => this.#place.offsetParent !== null && this.#view.screen.fit();
 
   /** @param {Partial<OutputOptions>} changes */
   change(changes) {
     this.#options = { ...this.#options, ...changes };
-    this.#screen.change(changes);
+    this.#view.screen.change(changes);
   }
 
   dispose() {
     this.#sizes.disconnect();
-    this.#writer.dispose();
-    this.#screen.dispose();
+    this.#view.dispose();
   }
 
   async #loadNewer() {
@@ -197,19 +198,17 @@ export class Output {
     const after = this.shown.through;
     const page = await this.pages.between(after, Math.min(after + 1 + this.pages.events(this.recent), this.recent.through + 1));
     if (!page || this.shown.through !== after || this.following) return;
-    for (const piece of page.list) this.shown.append(piece.sequence, piece);
-    this.shown.through = page.through;
-    this.#writer.write(page.list);
+    this.shown.extend(page.list, page.through);
+    this.#view.writer.write(page.list);
   }
 
   /** What came while standing still goes below what is shown, without a gap. */
   #append() {
     const news = this.recent.later(this.shown.through);
-    for (const piece of news) this.shown.append(piece.sequence, piece);
-    this.shown.through = this.recent.through;
+    this.shown.extend(news, this.recent.through);
     this.following = true;
     this.fresh = 0;
-    this.#writer.write(news);
+    this.#view.writer.write(news);
   }
 
   /**
@@ -224,22 +223,22 @@ export class Output {
     this.shown.trimEnd(SHOWN_LENGTH);
     const split = this.shown.list.findIndex((piece) => piece.sequence >= first);
     const epoch = this.#epoch;
-    const [screen, writer] = this.#build(READING_LINES, true);
+    const view = this.#build(READING_LINES, true);
+    const { terminal, writer } = view;
     writer.write(older);
     writer.markNext();
     writer.write(split < 0 ? [] : this.shown.list.slice(split));
     await writer.drained();
     if (epoch !== this.#epoch) {
-      writer.dispose();
-      discard(screen);
+      view.dispose();
       return;
     }
-    const offset = this.terminal.buffer.active.viewportY - (this.#writer.lineOf(first) ?? 0);
-    screen.terminal.scrollToLine(Math.max(0, (writer.lineOf(first) ?? 0) + offset));
-    this.#replace(screen, writer);
+    const offset = this.terminal.buffer.active.viewportY - (this.#view.writer.lineOf(first) ?? 0);
+    terminal.scrollToLine(Math.max(0, (writer.lineOf(first) ?? 0) + offset));
+    this.#replace(view);
     writer.write(this.shown.later(writer.written));
     if (toEnd) this.#append();
-    if (this.following) screen.terminal.scrollToBottom();
+    if (this.following) terminal.scrollToBottom();
     this.#onChange();
   }
 
@@ -247,38 +246,32 @@ export class Output {
   #anew(scrollback) {
     this.#epoch += 1;
     this.#filling = false;
-    this.#replace(...this.#build(scrollback, false));
+    this.#replace(this.#build(scrollback, false));
   }
 
-  /**
-   * @param {number} scrollback
-   * @param {boolean} hidden  it is filled before it is seen
-   * @returns {[Screen, Writer]}
-   */
+  /** @param {number} scrollback @param {boolean} hidden  it is filled before it is seen */
   #build(scrollback, hidden) {
-    const box = document.createElement("div");
-    box.className = hidden ? "screen filling" : "screen";
-    this.#place.append(box);
-    const screen = new Screen(box, { ...this.#options, scrollback });
-    const writer = new Writer(screen.terminal, () => this.#writer === writer && this.#settled());
-    screen.terminal.onRender(() => this.#screen === screen && this.#moved());
-    return [screen, writer];
+    return new View(
+      this.#place,
+      { ...this.#options, scrollback },
+      hidden,
+      (view) => this.#view === view && this.#settled(),
+      (view) => this.#view === view && this.#moved(),
+    );
   }
 
-  /** @param {Screen} screen @param {Writer} writer */
-  #replace(screen, writer) {
-    const old = this.#screen;
-    this.#writer.dispose();
-    this.#screen = screen;
-    this.#writer = writer;
-    screen.terminal.element?.parentElement?.classList.remove("filling");
-    discard(old);
+  /** @param {View} view */
+  #replace(view) {
+    const old = this.#view;
+    this.#view = view;
+    view.reveal();
+    old.dispose();
     this.fit();
   }
 
   /** Everything that was given is on the screen. */
   #settled() {
-    const oldest = this.#writer.oldest();
+    const oldest = this.#view.writer.oldest();
     const first = this.shown.list[0]?.sequence ?? Infinity;
     if (oldest && first < oldest.sequence) this.shown.dropThrough(oldest.sequence - 1);
     if (this.following && this.shown.after > 0 && this.terminal.buffer.active.baseY === 0 && this.#fills < FILLS) {
@@ -290,12 +283,12 @@ export class Output {
 
   /** The view moved, or more was drawn. */
   #moved() {
-    const { atEnd, atStart } = this.#screen;
+    const { atEnd, atStart } = this.#view.screen;
     if (this.following && !atEnd) {
       this.following = false;
       this.fresh = 0;
       this.#onChange();
-    } else if (!this.following && atEnd && !this.#filling && !this.#writer.backlog) {
+    } else if (!this.following && atEnd && !this.#filling && !this.#view.writer.backlog) {
       if (this.recent.after <= this.shown.through) this.#append();
       else void this.#loadNewer();
       this.#onChange();
@@ -303,18 +296,4 @@ export class Output {
       void this.loadOlder();
     }
   }
-}
-
-/** @param {Screen} screen */
-function discard(screen) {
-  const box = screen.terminal.element?.parentElement;
-  screen.dispose();
-  box?.remove();
-}
-
-/** @param {string} text */
-function lines(text) {
-  let found = 0;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) found += 1;
-  return found;
 }

@@ -26,6 +26,12 @@ export class Pieces {
     this.length += piece.text.length;
   }
 
+  /** @param {Piece[]} pieces @param {number} through  everything up to it is held then */
+  extend(pieces, through) {
+    for (const piece of pieces) this.append(piece.sequence, piece);
+    this.through = through;
+  }
+
   /** @param {number} after @param {Piece[]} pieces  what lies between `after` and what is held */
   prepend(after, pieces) {
     this.after = after;
@@ -77,6 +83,13 @@ export class Pieces {
 export function pieceOf({ sequence, type, data }) {
   const text = type === "subprocess_output" || type === "output" ? data?.content : undefined;
   return typeof text === "string" && text !== "" ? { sequence, text } : null;
+}
+
+/** @param {string} text @returns {number} how many lines end in it */
+export function linesIn(text) {
+  let found = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) found += 1;
+  return found;
 }
 
 /**
