@@ -217,7 +217,7 @@ def test_an_ended_run_is_opened_read_only(web: Web, watched: Watched) -> None:
     watched.wait_for_claim("^ended")
     for name in ("Interrupt", "Restart…", "Stop…", "Send", "EOF"):
         expect(watched.page.get_by_role("button", name=name)).to_be_disabled()
-    watched.page.keyboard.press("2")
+    watched.page.keyboard.press("4")
     expect(watched.locator(".event-list")).to_contain_text("worker_exited")
     watched.locator(".event:has-text('run_started')").click()
     expect(watched.locator(".event-list pre")).to_contain_text('"outer_loop": "command"')
@@ -255,8 +255,8 @@ def test_nothing_from_the_wire_becomes_markup(web: Web, watched: Watched) -> Non
     expect(watched.locator("h1")).to_have_text(attack)
     expect(watched.locator(".output-title")).to_have_text(attack)
     watched.locator(".xterm").get_by_text("click me").click(force=True)
-    watched.page.keyboard.press("2")
-    watched.page.keyboard.press("3")
+    for digit in "2345":
+        watched.page.keyboard.press(digit)
     watched.page.get_by_role("button", name="Stop…").click()
     expect(watched.locator("dialog h2")).to_have_text(f"Stop {attack}?")
     watched.page.keyboard.press("Escape")

@@ -161,15 +161,6 @@ def test_an_agent_can_be_paused_resumed_and_steered(web: Web, browser: Browser) 
     assert watched.complaints == []
 
 
-def test_a_plain_command_offers_no_steering(web: Web, browser: Browser) -> None:
-    started = event(1, "run_started", data={"input": "cat", "outer_loop": "command"})
-    watched = pretend(browser, web, [row()], [started, *AGENT[1:]])
-    watched.wait_for_output("thinking")
-    expect(watched.page.get_by_role("button", name="Interrupt")).to_be_enabled()
-    expect(watched.page.get_by_role("button", name="Steer…")).to_have_count(0)
-    watched.page.context.close()
-
-
 def test_another_store_is_begun_anew_and_said(web: Web, browser: Browser) -> None:
     watched = pretend(browser, web, [row()], AGENT)
     watched.wait_for_output("thinking")
@@ -195,7 +186,7 @@ def test_events_newer_than_the_page_are_listed_and_break_nothing(web: Web, brows
     strange = [event(5, "span_started", data={"span": {"id": "x"}}), event(6, "something_newer", data=None)]
     watched = pretend(browser, web, [row()], [*AGENT, *strange])
     watched.wait_for_claim("^live · event 6")
-    watched.page.keyboard.press("2")
+    watched.page.keyboard.press("4")
     expect(watched.locator(".event-list")).to_contain_text("something_newer")
     watched.locator(".event:has-text('span_started')").click()
     expect(watched.locator(".event-list pre")).to_contain_text('"id": "x"')

@@ -50,7 +50,7 @@ async function keepForLater() {
 
 async function route() {
   const { hash } = location;
-  const run = /^#\/runs\/([0-9a-f]{12})$/.exec(hash)?.[1];
+  const [, run, answering] = /^#\/runs\/([0-9a-f]{12})(\/answer)?$/.exec(hash) ?? [];
   page?.dispose();
   page = null;
   const place = document.createElement("div");
@@ -60,7 +60,7 @@ async function route() {
     try {
       const { RunPage } = await runView();
       if (location.hash !== hash) return;
-      page = new RunPage(place, run, listing);
+      page = new RunPage(place, run, listing, Boolean(answering));
     } catch {
       place.textContent = "gateway unreachable, retrying";
       reloadOnce(() => listing.phase === "live");

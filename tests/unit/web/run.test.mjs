@@ -133,3 +133,29 @@ test("the size of the worker's terminal is the one of its last change, and no co
   const run = folded(...STARTED, control(2, "/resize 100x30", "consumed"), control(3, "/resize 120x40", "consumed"));
   assert.deepEqual([run.size, run.controls], [{ columns: 120, rows: 40 }, []]);
 });
+
+test("pause, resume and steer are proven step by step, whoever asked", () => {
+  const asked = [
+    ...STARTED,
+    event(3, "run_status_changed", { status: "pausing", previous: "running" }),
+    control(3, "/pause", "pending"),
+  ];
+  const reached = (run, action) => proofOf(run, undefined, action).steps.map((step) => step.at !== null);
+  assert.deepEqual(reached(folded(...asked), "pause"), [true, true, true, false]);
+  const paused = [...asked, event(9, "run_status_changed", { status: "paused", previous: "pausing" }), control(9, "/pause", "consumed")];
+  assert.deepEqual(reached(folded(...paused), "pause"), [true, true, true, true]);
+  const steered = [...paused, control(20, "/steer: look at the tests", "pending")];
+  assert.deepEqual(reached(folded(...steered), "steer"), [true, true, true, false]);
+  const resumed = [...steered, event(30, "run_status_changed", { status: "running", previous: "paused" }), control(30, "/resume", "consumed")];
+  assert.equal(proofOf(folded(...resumed), undefined, "resume").steps.at(-1).at, at(30));
+  assert.deepEqual(reached(folded(...resumed, control(31, "/steer", "consumed")), "steer"), [true, true, true, true]);
+});
+
+test("what came to nothing is an error in the run's words, and proves nothing", () => {
+  const summary = "Nothing was steered: this run is a plain command, without an agent.";
+  const run = folded(...STARTED, control(4, "/steer", "cancelled", { diagnostic: { summary } }));
+  const proof = proofOf(run, undefined, "steer");
+  assert.equal(proof.error, summary);
+  assert.equal(proof.steps.at(-1).at, null);
+  assert.equal(isPending(proof), false);
+});

@@ -40,7 +40,7 @@ function latest(run, action) {
     if (control.status === "pending") {
       pending = control;
       proven = failed = null;
-    } else if (control.status === "failed") failed = control;
+    } else if (control.status === "failed" || control.status === "cancelled") failed = control;
     else proven = control;
   }
   return { pending, proven, failed };
@@ -49,15 +49,16 @@ function latest(run, action) {
 /**
  * @param {RunState} run
  * @param {Asked | undefined} asked  the latest of this action that this page sent
- * @param {"interrupt" | "stop" | "restart" | "input"} action
+ * @param {"interrupt" | "stop" | "restart" | "input" | "pause" | "resume" | "steer"} action
  * @returns {Proof | null} null when nobody asked
  */
 export function proofOf(run, asked, action) {
   const told = latest(run, action);
-  if (!asked && !told.pending && !told.proven) return null;
-  const askedAt = asked?.at ?? told.pending?.at ?? told.proven?.at ?? null;
-  // An event of before this page asked belongs to an earlier request.
-  const since = asked ? Date.parse(asked.at) - CLOCK_SLACK_MILLIS : 0;
+  const first = told.pending ?? told.proven ?? told.failed;
+  const askedAt = asked?.at ?? first?.at ?? null;
+  if (askedAt === null) return null;
+  // An event of before it was asked belongs to an earlier request.
+  const since = Date.parse(askedAt) - CLOCK_SLACK_MILLIS;
   const after = (/** @type {string | null | undefined} */ at) => (at && Date.parse(at) >= since ? at : null);
   const acceptedAt = after(told.pending?.at) ?? asked?.acceptedAt ?? null;
   const error = asked?.error ?? (after(told.failed?.at) ? (told.failed?.error ?? "it failed") : null);
@@ -80,6 +81,18 @@ export function proofOf(run, asked, action) {
       steps.push({ label: "worker ended", at: later(worker?.endedAt) });
       steps.push({ label: "descendants looked for", at: later(worker?.retiredAt) });
       steps.push({ label: "stopped", at: run.status === "stopped" ? (run.endedAt ?? after(told.proven?.at)) : null });
+      break;
+    case "pause":
+      steps.push({ label: "pausing at the agent's next boundary", at: after(run.since.pausing) });
+      steps.push({ label: "paused", at: after(run.since.paused) });
+      break;
+    case "resume":
+      steps.push({ label: "taken up", at: after(told.proven?.at) });
+      steps.push({ label: "running", at: after(run.since.running) });
+      break;
+    case "steer":
+      steps.push({ label: "recorded", at: after(told.pending?.at) });
+      steps.push({ label: "taken by the agent", at: after(told.proven?.at) });
       break;
     case "restart":
       steps.push({ label: "started again", at: after(told.proven?.at) ?? later(worker?.startedAt) });

@@ -36,6 +36,7 @@
  * @property {Control[]} controls  the latest, oldest first
  * @property {Record<string, number>} delivered  how often each action was proven
  * @property {{ text: string, at: string } | null} warning  the latest
+ * @property {Record<string, string>} since  when it last came into each status
  * @property {{ columns: number, rows: number } | null} size  of the worker's terminal, as it was last changed
  */
 
@@ -57,6 +58,7 @@ export function emptyRun() {
     controls: [],
     delivered: {},
     warning: null,
+    since: {},
     size: null,
   };
 }
@@ -93,7 +95,7 @@ export function fold(run, event) {
     case "run_started":
       return { ...run, command: text(data?.input), loop: text(data?.outer_loop), startedAt: event.timestamp };
     case "run_status_changed":
-      return { ...run, status: text(data?.status) };
+      return { ...run, status: text(data?.status), since: { ...run.since, [text(data?.status)]: event.timestamp } };
     case "worker_started":
       return {
         ...run,

@@ -50,6 +50,18 @@ export function number(value) {
   return NUMBERS.format(value);
 }
 
+/** @param {number} value @returns {string} $0.42, $0.0125 */
+export function money(value) {
+  return `$${value !== 0 && Math.abs(value) < 0.1 ? value.toPrecision(3).replace(/\.?0+$/, "") : value.toFixed(2)}`;
+}
+
+/** @param {number} value @param {string} [unit] @returns {string} 812 tokens, 4.2k tokens, 1.3M tokens */
+export function tokens(value, unit = " tokens") {
+  if (value < 1000) return `${value}${unit}`;
+  const [scaled, letter] = value < 999_500 ? [value / 1000, "k"] : [value / 1e6, "M"];
+  return `${scaled >= 99.5 ? Math.round(scaled) : scaled.toFixed(1)}${letter}${unit}`;
+}
+
 /** @param {number} value @param {string} one @param {string} [many] */
 export function count(value, one, many = `${one}s`) {
   return `${number(value)} ${value === 1 ? one : many}`;
@@ -135,4 +147,9 @@ export function stateOf(row) {
     return `${words}, ${count(row.survivors, "process", "processes")} left behind`;
   }
   return row.descendants === "gone" && row.status === "failed" ? `${words}, descendants gone` : words;
+}
+
+/** Whether a person is asked something: what a run waits for is a question, or else a fact. @param {string | null | undefined} waiting */
+export function isQuestion(waiting) {
+  return typeof waiting === "string" && waiting.trimEnd().endsWith("?");
 }

@@ -82,9 +82,11 @@ const KEYS = [
   ["Enter", "open the run"],
   ["Esc", "back"],
   ["g G", "to the beginning, to live"],
-  ["i", "write to the worker's input"],
+  ["i", "write to the worker's input, or answer it"],
   [".", "interrupt the worker"],
-  ["1 2 3", "output, events, proven"],
+  ["s", "steer the agent"],
+  ["p", "pause the agent, or let it go on"],
+  ["1 2 3 4 5", "output, turns, trace, events, proven"],
   ["t", "light or dark"],
   ["?", "these keys"],
 ];

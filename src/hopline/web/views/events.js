@@ -15,6 +15,8 @@ export class EventLog {
   /** Whether pieces of output are listed too. */
   withOutput = false;
   loading = false;
+  /** Why the last page did not come. */
+  trouble = "";
   /** @type {RunEvent[]} oldest first, output cut to a preview */
   #kept = [];
   #output = 0;
@@ -38,22 +40,39 @@ export class EventLog {
     if (this.#kept.length > KEPT * 2) this.after = Math.max(this.after, this.#dropOldest());
   }
 
-  /** @param {(after: number, before: number) => Promise<RunEvent[]>} history @param {() => void} onChange */
-  async loadOlder(history, onChange) {
+  /**
+   * @param {(after: number, before: number) => Promise<RunEvent[]>} history
+   * @param {() => void} onChange
+   * @param {(events: RunEvent[], after: number) => void} onPage  everything after `after` that was not known yet
+   */
+  async loadOlder(history, onChange, onPage) {
     if (this.loading || this.after === 0) return;
     this.loading = true;
     onChange();
     const before = this.after + 1;
     const after = Math.max(0, this.after - PAGE);
     try {
-      const older = (await history(after, before)).filter((event) => !isOutput(event));
+      const page = await history(after, before);
+      onPage(page, after);
+      const older = page.filter((event) => !isOutput(event));
       const known = new Set(older.map((event) => event.sequence));
       this.#kept = [...this.#kept.filter((event) => !known.has(event.sequence)), ...older].sort(bySequence);
       this.after = after;
+      this.trouble = "";
+    } catch (error) {
+      this.trouble = error instanceof Error ? error.message : String(error);
     } finally {
       this.loading = false;
       onChange();
     }
+  }
+
+  /** The button that loads what is above; nothing when all is there. @param {() => void} onOlder */
+  older(onOlder) {
+    if (this.after === 0) return nothing;
+    return html`<button type="button" class="older ${this.trouble ? "wrong" : ""}" ?disabled=${this.loading} @click=${onOlder}>
+      ${this.loading ? "Loading…" : `${this.trouble ? `It did not come (${this.trouble}). Try again` : "Load older"}: ${count(this.after, "event")} before these`}
+    </button>`;
   }
 
   /** @param {() => void} onChange @param {() => void} onOlder */
@@ -72,11 +91,7 @@ export class EventLog {
           (event) => html`<li>${this.#entry(event, onChange)}</li>`,
         )}
       </ol>
-      ${this.after > 0
-        ? html`<button type="button" class="older" ?disabled=${this.loading} @click=${onOlder}>
-            ${this.loading ? "Loading…" : `Load older: ${count(this.after, "event")} before these`}
-          </button>`
-        : nothing}
+      ${this.older(onOlder)}
     </div>`;
   }
 

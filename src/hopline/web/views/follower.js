@@ -1,6 +1,8 @@
 /** Follows one run: its stream, what is folded from it, and what of it waits to be shown. */
 
 import { Feed } from "../terminal/feed.js";
+import { Agents } from "../state/agents.js";
+import { Rate } from "../state/rate.js";
 import { emptyRun, fold, isOver } from "../state/run.js";
 import { RunStream } from "../wire/stream.js";
 import { EventLog } from "./events.js";
@@ -10,11 +12,13 @@ import { HIDDEN_MILLIS, Pace } from "./pace.js";
 const PROBE_MILLIS = 2000;
 
 /** @import { Output } from "../terminal/output.js" */
-/** @import { RunEvent } from "../wire/types.js" */
+/** @import { ActiveExecution, RunEvent, RunSnapshot } from "../wire/types.js" */
 
 export class Follower {
   run = emptyRun();
   log = new EventLog();
+  agents = new Agents();
+  rate = new Rate();
   /** Whether the listing says that the run's server is gone. */
   interrupted = false;
 
@@ -29,7 +33,9 @@ export class Follower {
   #hiding;
   #shown = () => this.#visibility();
   #probing = setInterval(() => void this.#probe(), PROBE_MILLIS);
-  #latest;
+  #snapshot;
+  /** What came by the stream lies after this sequence; a page of history before it is taken once. */
+  #floor = 0;
   /** The cursor, and how far the run was, at the last probe. */
   #before = { cursor: 0, latest: 0 };
 
@@ -37,16 +43,17 @@ export class Follower {
    * @param {string} runId
    * @param {string} clientId
    * @param {Output} output
-   * @param {() => Promise<number>} latest  asks the run how many events it has recorded
+   * @param {() => Promise<RunSnapshot | null>} snapshot  asks the run for the fold of all that it has recorded
    * @param {() => void} onChange
    */
-  constructor(runId, clientId, output, latest, onChange) {
+  constructor(runId, clientId, output, snapshot, onChange) {
     this.#output = output;
-    this.#latest = latest;
+    this.#snapshot = snapshot;
     this.#onChange = onChange;
     this.#stream = new RunStream(runId, clientId, {
       onFresh: (floor) => this.#fresh(floor),
       onEvents: (events, size) => this.#events(events, size),
+      onExecutions: (list) => this.#executions(list),
       onPosition: () => this.#moved(),
     });
     document.addEventListener("visibilitychange", this.#shown);
@@ -71,6 +78,23 @@ export class Follower {
     this.#keepPace();
   }
 
+  /** Load a page of what is above, for everything that is folded. @param {(after: number, before: number) => Promise<RunEvent[]>} history */
+  async loadOlder(history) {
+    await this.log.loadOlder(history, this.#onChange, (events, after) => {
+      for (const event of events) if (event.sequence <= this.#floor) this.#tell(event);
+      this.#floor = Math.min(this.#floor, after);
+      if (isOver(this.run)) this.agents.end();
+    });
+  }
+
+  /** Take the trace as the run has folded it: its spans may have begun long before the tail. */
+  async refresh() {
+    const snapshot = await this.#snapshot().catch(() => null);
+    if (snapshot) this.agents.takeSnapshot(snapshot);
+    this.#onChange();
+    return snapshot?.sequence ?? 0;
+  }
+
   /** Try at once, if it is waiting for the gateway. */
   hurry() {
     this.#stream.hurry();
@@ -90,8 +114,12 @@ export class Follower {
     this.#before = { cursor: 0, latest: 0 };
     this.#feed.clear();
     this.run = emptyRun();
+    this.#floor = floor;
     this.log.reset(floor);
+    this.agents.reset();
+    this.rate.reset();
     this.#output.reset(floor);
+    void this.refresh();
   }
 
   /** @param {RunEvent[]} events @param {number} size */
@@ -103,12 +131,30 @@ export class Follower {
 
   /** @param {RunEvent[]} events */
   #take(events) {
-    for (const event of events) this.run = fold(this.run, event);
+    for (const event of events) {
+      this.run = fold(this.run, event);
+      this.#tell(event);
+    }
+    if (isOver(this.run)) this.agents.end();
     this.log.take(events);
     this.#output.take(events);
     this.#keepPace();
     this.#leaveIfOver();
     this.#onChange();
+  }
+
+  /** @param {RunEvent} event */
+  #tell(event) {
+    if (!this.rate.take(event)) this.agents.take(event);
+  }
+
+  /** @param {ActiveExecution[]} list */
+  #executions(list) {
+    if (!list.length && !this.agents.executions.active.length) return;
+    this.#feed.then(() => {
+      if (!isOver(this.run)) this.agents.executions.listed(list);
+      this.#onChange();
+    });
   }
 
   #moved() {
@@ -129,11 +175,7 @@ export class Follower {
     this.#before.cursor = cursor;
     if (document.hidden || !flows || (phase !== "live" && phase !== "catching-up")) return;
     this.#stream.know(this.#before.latest);
-    try {
-      this.#before.latest = await this.#latest();
-    } catch {
-      this.#before.latest = 0; // the stream tells what is wrong with the connection
-    }
+    this.#before.latest = await this.refresh(); // 0 when it did not come: the stream tells what is wrong with the connection
   }
 
   /** An ended run sends nothing more; a connection to it would only keep its record's server up. */

@@ -20,6 +20,22 @@ export function mark(tone) {
   return html`<svg class="mark ${tone}" viewBox="0 0 16 16" aria-hidden="true">${SHAPES[tone]}</svg>`;
 }
 
+/** @type {Record<string, Tone>} */
+const STEPS = {
+  active: "running",
+  running: "running",
+  waiting: "paused",
+  done: "done",
+  completed: "done",
+  failed: "wrong",
+  interrupted: "wrong",
+};
+
+/** The tone of a span or an execution. @param {string} state @param {string} [mode]  of one that is active @returns {Tone} */
+export function toneOfStep(state, mode = "") {
+  return state === "active" && mode === "waiting" ? "paused" : (STEPS[state] ?? "stopped");
+}
+
 /** @type {Record<"find" | "theme", unknown>} */
 const ICONS = {
   find: svg`<circle cx="7" cy="7" r="4.5" class="outline" /><path d="m10.5 10.5 3.5 3.5" class="outline" />`,

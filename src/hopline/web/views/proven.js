@@ -2,6 +2,7 @@
 
 import { html, nothing } from "../vendor/lit-html/lit-html.js";
 import { copyable } from "../shell/copy.js";
+import { isOver } from "../state/run.js";
 import { isPending, proofOf } from "../state/proven.js";
 import { absolute, clock, count, signalName } from "../state/words.js";
 
@@ -18,18 +19,18 @@ import { absolute, clock, count, signalName } from "../state/words.js";
  * @param {number} now
  */
 export function provenPanel(id, run, row, steering, now) {
-  const actions = /** @type {const} */ (["interrupt", "input", "restart", "stop"]);
+  const actions = /** @type {const} */ (["interrupt", "input", "steer", "pause", "resume", "restart", "stop"]);
   const proofs = actions.flatMap((action) => proofOf(run, steering.asked.get(action), action) ?? []);
   const lost = row?.status === "interrupted" && !row.live;
   return html`<h2>Proven</h2>
     <dl class="facts">
       <div>
         <dt>worker</dt>
-        <dd>${workerWords(run.worker, lost)}</dd>
+        <dd>${run.worker || !isOver(run) ? workerWords(run.worker, lost) : "none is recorded"}</dd>
       </div>
       <div>
         <dt>descendants</dt>
-        <dd>${descendants(id, run.worker, lost)}</dd>
+        <dd>${run.worker || !isOver(run) ? descendants(id, run.worker, lost) : "none is recorded"}</dd>
       </div>
       ${run.reason
         ? html`<div class="wrong">

@@ -5,23 +5,33 @@ import { announce } from "../shell/announce.js";
 import { reloadOnce } from "../shell/reload.js";
 import { isDark, markSeen, onTheme, settings } from "../shell/settings.js";
 import { claimOf } from "../state/claim.js";
-import { isOver } from "../state/run.js";
+import { isOver, isSteerable } from "../state/run.js";
+import { isQuestion } from "../state/words.js";
 import { newId } from "../wire/requests.js";
+import { controls } from "./controls.js";
 import { showKeys } from "./dialogs.js";
 import { Find } from "./find.js";
 import { Follower } from "./follower.js";
 import { Prompt } from "./prompt.js";
 import { provenPanel } from "./proven.js";
-import { controls, heading, tabs } from "./run_head.js";
-import { Steering } from "./steering.js";
+import { RateChart } from "./rate.js";
+import { heading, question, tabs } from "./run_head.js";
+import { runKey } from "./run_keys.js";
 import { stage } from "./stage.js";
+import { Steering } from "./steering.js";
+import { listed } from "./tab_body.js";
 import { sameSize, sizeOf } from "./terminal_size.js";
+import { TraceView } from "./trace.js";
+import { Turns } from "./turns.js";
 
 /** @import { Output } from "../terminal/output.js" */
 /** @import { Size } from "../terminal/screen.js" */
 /** @import { Listing } from "../wire/listing.js" */
 
-/** @typedef {"output" | "events" | "proven"} Tab */
+/** @typedef {"output" | "turns" | "trace" | "events" | "proven"} Tab */
+
+/** Pages of history that a view of the agents loads by itself when it has nothing to show. */
+const FILLS = 4;
 
 export class RunPage {
   id;
@@ -46,7 +56,10 @@ export class RunPage {
   #root;
   #listing;
   #place = document.createElement("div");
-  #find = new Find(() => this.update());
+  #history = (/** @type {number} */ after, /** @type {number} */ before) => this.steering.history(after, before);
+  #find = new Find(this.#history, () => this.update());
+  #views = { turns: new Turns(), trace: new TraceView() };
+  #chart = new RateChart(() => this.#soon());
   #prompt;
   #clientId = newId();
   #scheduled = false;
@@ -54,8 +67,8 @@ export class RunPage {
   #announced = "";
   #endTheme = onTheme(() => this.output?.change({ dark: isDark() }));
 
-  /** @param {HTMLElement} root @param {string} id @param {Listing} listing */
-  constructor(root, id, listing) {
+  /** @param {HTMLElement} root @param {string} id @param {Listing} listing @param {boolean} answering  the person came to answer */
+  constructor(root, id, listing, answering) {
     this.id = id;
     this.#root = root;
     this.#listing = listing;
@@ -64,6 +77,7 @@ export class RunPage {
     this.#prompt = new Prompt(this.steering, () => this.#soon());
     this.update();
     void this.#start();
+    if (answering) this.answer();
   }
 
   get row() {
@@ -81,6 +95,30 @@ export class RunPage {
   /** Whether anything can be asked of it. */
   get isOver() {
     return (this.follower !== null && isOver(this.follower.run)) || this.row?.live === false;
+  }
+
+  get isPaused() {
+    return this.status === "paused" || this.status === "pausing";
+  }
+
+  /** Whether an agent's loop runs it, which can be steered, paused and resumed. */
+  get steerable() {
+    return this.follower !== null && isSteerable(this.follower.run);
+  }
+
+  /** The present by the gateway's clock, in milliseconds. */
+  get now() {
+    return Date.now() + this.#listing.skew;
+  }
+
+  /** What a person is asked, if anything. @returns {string | null} */
+  get asked() {
+    if (this.isOver) return null;
+    return isQuestion(this.row?.waiting) ? (this.row?.waiting ?? null) : (this.follower?.agents.question ?? null);
+  }
+
+  get isFinding() {
+    return this.#find.open;
   }
 
   /** Whether keys in the terminal are the worker's. */
@@ -102,47 +140,12 @@ export class RunPage {
     this.#takeSize(sizeOf(follower?.run, row));
     if (this.isOver) markSeen(this.id);
     this.#announce();
-    render(this.#template(Date.now() + this.#listing.skew), this.#root);
+    render(this.#template(this.now), this.#root);
   }
 
   /** @param {KeyboardEvent} event @returns {boolean} whether it meant something here */
   key(event) {
-    switch (event.key) {
-      case "/":
-        this.find();
-        return true;
-      case "g":
-        void this.output?.toStart();
-        return true;
-      case "G":
-        this.output?.follow();
-        return true;
-      case "PageUp":
-      case "PageDown":
-        this.output?.scroll(event.key === "PageUp" ? -1 : 1);
-        return this.tab === "output";
-      case "j":
-      case "k":
-        this.output?.scroll(0, event.key === "k" ? -3 : 3);
-        return true;
-      case "i":
-        this.#prompt.focus();
-        return true;
-      case ".":
-        if (!this.isOver) void this.steering.interrupt();
-        return true;
-      case "1":
-      case "2":
-      case "3":
-        this.select(/** @type {Tab} */ (["output", "events", "proven"][Number(event.key) - 1]));
-        return true;
-      case "Escape":
-        if (this.#find.open) this.#find.end();
-        else location.hash = "#/";
-        return true;
-      default:
-        return false;
-    }
+    return runKey(this, event);
   }
 
   /** @param {Tab} tab */
@@ -150,6 +153,16 @@ export class RunPage {
     this.tab = tab;
     this.update();
     this.output?.fit();
+    if (tab === "turns" || tab === "trace") void this.#fill();
+  }
+
+  /** Write to the worker: what answers it, too. */
+  answer() {
+    this.#prompt.focus();
+  }
+
+  endFind() {
+    this.#find.end();
   }
 
   find() {
@@ -183,6 +196,7 @@ export class RunPage {
     this.#endTheme();
     this.follower?.dispose();
     this.steering.close();
+    this.#chart.dispose();
     this.output?.dispose();
     render(nothing, this.#root);
   }
@@ -200,16 +214,34 @@ export class RunPage {
       onLink: (/** @type {string} */ url) => ((this.link = url), this.#soon()),
       onTitle: (/** @type {string} */ title) => ((this.outputTitle = title.slice(0, 200)), this.#soon()),
     };
-    const history = (/** @type {number} */ after, /** @type {number} */ before) => this.steering.history(after, before);
-    this.output = new terminal.Output(this.#place, options, history, () => (this.follower?.drained(), this.#soon()));
+    this.output = new terminal.Output(this.#place, options, this.#history, () => (this.follower?.drained(), this.#soon()));
     this.follower = new Follower(
       this.id,
       this.#clientId,
       this.output,
-      () => this.steering.latest(),
+      () => this.steering.snapshot(),
       () => this.#soon(),
     );
     await this.follower.follow();
+    if (this.#disposed) return;
+    await this.follower.refresh();
+    this.steering.rest();
+  }
+
+  /** Look further up while no turn is known that the views of agents could show. */
+  async #fill() {
+    const { follower } = this;
+    for (let fills = 0; follower && fills < FILLS && follower.log.after && !this.#disposed; fills += 1) {
+      const { executions, story } = follower.agents;
+      if (this.steerable ? executions.all.size : story.length) return;
+      await this.#older();
+      if (follower.log.trouble) return;
+    }
+  }
+
+  async #older() {
+    await this.follower?.loadOlder(this.#history);
+    if (this.isOver) this.steering.rest();
   }
 
   /** @param {Size | null} size */
@@ -233,18 +265,16 @@ export class RunPage {
   #template(now) {
     const { follower, row } = this;
     const claim = follower ? claimOf(follower.position, Date.now(), follower) : null;
-    const history = (/** @type {number} */ after, /** @type {number} */ before) => this.steering.history(after, before);
-    const older = () => void follower?.log.loadOlder(history, () => this.#soon());
+    const rate = follower ? this.#chart.template(follower.rate, this.isOver ? null : now, follower.log.after === 0) : nothing;
     return html`
       ${heading(this, claim, now)}
       <section class="toolbar" aria-label="Views and controls">${tabs(this)} ${controls(this)}</section>
       <main id="main" class="run-body ${this.tab}">
+        ${question(this)}
         <section class="output" aria-label="Output">${this.#find.template()} ${stage(this, this.#place)}</section>
-        ${follower && this.tab === "events"
-          ? html`<section class="event-list" aria-label="Events">${follower.log.template(() => this.update(), older)}</section>`
-          : nothing}
+        ${listed(this, this.#views, now, () => void this.#older())}
         <aside class="proven" aria-label="Proven">
-          ${follower ? provenPanel(this.id, follower.run, row, this.steering, now) : nothing}
+          ${rate} ${follower ? provenPanel(this.id, follower.run, row, this.steering, now) : nothing}
         </aside>
       </main>
       ${this.#prompt.template(this.isOver)}

@@ -2,11 +2,9 @@
 
 import { html, nothing } from "../vendor/lit-html/lit-html.js";
 import { isSteerable } from "../state/run.js";
-import { exactAge, outcome, size, toneOf } from "../state/words.js";
+import { exactAge, money, outcome, size, toneOf } from "../state/words.js";
 import { nextTheme, settings } from "../shell/settings.js";
-import { askForText, askToEnd } from "./dialogs.js";
 import { icon, mark } from "./marks.js";
-import { GRACE_SECONDS } from "./steering.js";
 
 /** @import { Claim } from "../state/claim.js" */
 /** @import { RunPage, Tab } from "./run.js" */
@@ -20,9 +18,11 @@ export function heading(page, claim, now) {
   const words = row && !row.live && row.status !== "interrupted" ? outcome(row) : status;
   const started = row?.started_at ?? run?.startedAt;
   const ended = row?.ended_at ?? run?.endedAt;
+  const cost = follower && follower.log.after === 0 ? follower.agents.trace.spent.cost : null;
   const facts = [
     run && isSteerable(run) ? run.loop : "command",
     started ? exactAge((ended ? Date.parse(ended) : now) - Date.parse(started)) : "",
+    cost === null ? "" : money(cost),
     row ? size(row.bytes) : "",
     run && run.generations > 1 ? `generation ${run.generations}` : "",
   ].filter(Boolean);
@@ -78,11 +78,24 @@ function wrapping(page) {
       </button>`;
 }
 
+/** What a person is asked, over everything, with the way to where an answer goes. @param {RunPage} page */
+export function question(page) {
+  const { asked } = page;
+  if (asked === null) return nothing;
+  return html`<section class="question" role="status" aria-label="Waiting for you">
+    ${mark("waiting")}
+    <p><strong>Waiting for you</strong> <span>${asked}</span></p>
+    <button type="button" @click=${() => page.answer()}>Answer</button>
+  </section>`;
+}
+
 /** @param {RunPage} page */
 export function tabs(page) {
   /** @type {[Tab, string][]} */
   const names = [
     ["output", "Output"],
+    ["turns", "Turns"],
+    ["trace", "Trace"],
     ["events", "Events"],
     ["proven", "Proven"],
   ];
@@ -99,41 +112,4 @@ export function tabs(page) {
         </button>`,
     )}
   </nav>`;
-}
-
-/** @param {RunPage} page */
-export function controls(page) {
-  const { steering, follower } = page;
-  const off = page.isOver || !follower || follower.position.phase === "opening";
-  const steerable = follower !== null && isSteerable(follower.run);
-  const paused = page.status === "paused" || page.status === "pausing";
-  return html`<div class="controls" role="group" aria-label="Controls">
-    <button type="button" ?disabled=${off} title="SIGINT to the worker (.)" @click=${() => steering.interrupt()}>Interrupt</button>
-    ${steerable
-      ? html`<button type="button" ?disabled=${off} @click=${() => steer(page)}>Steer…</button>
-          <button type="button" ?disabled=${off} @click=${() => (paused ? steering.resume() : steering.pause())}>
-            ${paused ? "Resume" : "Pause"}
-          </button>`
-      : nothing}
-    <button type="button" ?disabled=${off} @click=${() => end(page, "Restart")}>Restart…</button>
-    <button type="button" class="stop" ?disabled=${off || page.status === "stopping"} @click=${() => end(page, "Stop")}>
-      ${page.status === "stopping" ? "Stopping" : "Stop…"}
-    </button>
-  </div>`;
-}
-
-/** @param {RunPage} page */
-async function steer(page) {
-  const text = await askForText(`What should ${page.name} know?`, "Steer");
-  if (text) await page.steering.steer(text);
-}
-
-/** @param {RunPage} page @param {"Stop" | "Restart"} verb */
-async function end(page, verb) {
-  const worker = page.follower?.run.worker;
-  const pid = worker?.pid ? ` (pid ${worker.pid})` : "";
-  const ends = `its worker${pid} and what that has started`;
-  const seconds = await askToEnd(verb, page.name, ends, GRACE_SECONDS);
-  if (seconds === null) return;
-  await (verb === "Stop" ? page.steering.stop(seconds) : page.steering.restart(seconds));
 }

@@ -7,7 +7,7 @@ import { announce } from "../shell/announce.js";
 import { copyable } from "../shell/copy.js";
 import { nextTheme, wasSeen } from "../shell/settings.js";
 import { endedAt, inPlace, isWrong, matches, ordered, tally } from "../state/order.js";
-import { absolute, age, ago, count, shown, size, stateOf, toneOfRow } from "../state/words.js";
+import { absolute, age, ago, count, isQuestion, shown, size, stateOf, toneOfRow } from "../state/words.js";
 import { icon, mark, sparkline } from "./marks.js";
 
 /** @import { Listing } from "../wire/listing.js" */
@@ -144,7 +144,7 @@ export class RunsPage {
       ${repeat(
         found,
         (row) => row.id,
-        (row) => html`<li class=${isWrong(row, now, wasSeen) ? "unseen" : ""}>${entry(row, now)}</li>`,
+        (row) => html`<li class=${isWrong(row, now, wasSeen) ? "unseen" : ""}>${entry(row, now)} ${answer(row)}</li>`,
       )}
     </ul>`;
   }
@@ -210,6 +210,12 @@ function entry(row, now) {
     <span class="size" title="recorded in its journal">${size(row.bytes)}</span>
     <span class="rate">${sparkline(row.rates)}</span>
   </a>`;
+}
+
+/** The way to where a question is answered. @param {Row} row */
+function answer(row) {
+  if (!row.live || !isQuestion(row.waiting)) return nothing;
+  return html`<a class="answer" href="#/runs/${row.id}/answer" aria-label="Answer ${row.name}">Answer</a>`;
 }
 
 function empty() {

@@ -3,7 +3,7 @@
 import { Requests } from "../wire/requests.js";
 
 /** @import { Asked } from "../state/proven.js" */
-/** @import { RunEvent } from "../wire/types.js" */
+/** @import { RunEvent, RunSnapshot } from "../wire/types.js" */
 
 /** How long a worker may take to leave before it is killed, unless a person chooses otherwise. */
 export const GRACE_SECONDS = 10;
@@ -21,6 +21,7 @@ export class Steering {
   #control;
   #input;
   #history;
+  #chat;
   #onChange;
   #typed = "";
   /** @type {Promise<void> | null} */
@@ -31,6 +32,7 @@ export class Steering {
     this.#control = new Requests(runId, clientId);
     this.#input = new Requests(runId, clientId);
     this.#history = new Requests(runId, clientId);
+    this.#chat = new Requests(runId, clientId);
     this.#onChange = onChange;
   }
 
@@ -42,6 +44,11 @@ export class Steering {
   stop(seconds) {
     this.leaveBy = Date.now() + seconds * 1000;
     return this.#ask(this.#control, "stop", "command.stop", { grace_ms: seconds * 1000 });
+  }
+
+  /** The hard way, when the gentle one has had its grace: killed at once. */
+  kill() {
+    return this.#ask(this.#control, "stop", "command.stop", { grace_ms: 0 });
   }
 
   /** @param {number} seconds */
@@ -107,10 +114,26 @@ export class Steering {
     return events;
   }
 
-  /** @returns {Promise<number>} the newest event that the run has recorded */
-  async latest() {
-    const { snapshot } = await this.#history.ask("query.snapshot");
-    return snapshot?.sequence ?? 0;
+  /** @returns {Promise<RunSnapshot | null>} the fold of all that the run has recorded */
+  async snapshot() {
+    return (await this.#history.ask("query.snapshot")).snapshot;
+  }
+
+  /**
+   * Ask about the run, on a connection of its own, as long as the answer takes (WP-ROLES).
+   *
+   * @param {string} text
+   * @param {string | null} thread
+   * @returns {Promise<{ answer: string, events: RunEvent[] }>}  with the event that records it, when one does
+   */
+  async chat(text, thread = null) {
+    const { chat, events } = await this.#chat.ask("query.chat", { text, thread_id: thread }, 0);
+    return { answer: chat?.answer ?? "", events };
+  }
+
+  /** Nothing more is read for now: a run that is over is served only for whoever is connected. */
+  rest() {
+    this.#history.close();
   }
 
   /** Leave the run. */
@@ -118,6 +141,7 @@ export class Steering {
     this.#control.close();
     this.#input.close();
     this.#history.close();
+    this.#chat.close();
   }
 
   /**
