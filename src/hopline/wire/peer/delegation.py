@@ -1,5 +1,7 @@
 """Tasks given to another machine (docs/wire/peer.md, "Delegation")."""
 
+from typing import Any
+
 import msgspec
 
 
@@ -68,7 +70,7 @@ class TaskHandoff(msgspec.Struct, frozen=True, omit_defaults=True):
     total_cost_usd: float | None = None
     total_tokens: int | None = None
     model: str | None = None
-    usage: msgspec.Raw | None = None
+    usage: dict[str, Any] | None = None
     """The agent's own object, unchanged."""
     git_ref: str | None = None
 

@@ -1,5 +1,8 @@
 """Announcements on the local network; nothing in them is authenticated (docs/wire/peer.md, "Discovery")."""
 
+from contextlib import suppress
+from typing import Any
+
 import msgspec
 
 from hopline.wire.peer.identity import is_peer_id
@@ -32,7 +35,7 @@ class _Said(msgspec.Struct, frozen=True):
     identity: str
     port: int
     version: str = ""
-    hive: msgspec.Raw | None = None
+    hive: Any = None
 
 
 _encode = msgspec.json.Encoder().encode
@@ -58,9 +61,6 @@ def decode_announcement(datagram: bytes) -> Announcement | None:
     if not is_peer_id(said.identity) or not 0 < said.port < 65536:
         return None
     hive: HiveNotice | None = None
-    if said.hive is not None:
-        try:
-            hive = msgspec.json.decode(said.hive, type=HiveNotice)
-        except (msgspec.MsgspecError, RecursionError):
-            hive = None
+    with suppress(msgspec.ValidationError):
+        hive = msgspec.convert(said.hive, HiveNotice)
     return Announcement(said.identity, said.port, shown(said.version), hive)

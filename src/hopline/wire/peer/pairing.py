@@ -72,7 +72,7 @@ def address_text(host: str, port: int) -> str:
 
 
 def read_address(text: str) -> tuple[str, int] | None:
-    """The address in `ip:port`; None for a name, for a port out of range and for anything else."""
+    """The address in `ip:port`; None for a name, an address with a zone, a port out of range and anything else."""
     host, _, port = text.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
     try:
@@ -80,7 +80,7 @@ def read_address(text: str) -> tuple[str, int] | None:
     except ValueError:
         return None
     digits = port.isascii() and port.isdigit() and len(port) <= 5
-    if (literal.version == 6) is not bracketed or not digits or not 0 < int(port) < 65536:
+    if (literal.version == 6) is not bracketed or "%" in host or not digits or not 0 < int(port) < 65536:
         return None
     return str(literal), int(port)
 
@@ -139,11 +139,13 @@ def _parse_link(text: str) -> Invite:
         hive_id, _, query = rest.removeprefix("hive/").partition("?")
         said = {name: value for name, _, value in (pair.partition("=") for pair in query.split("&"))}
         target, key = said.get("a", ""), said.get("k", "")
-        hive = Hive(hive_id, said.get("n") or None, said.get("p") or None)
+        hive = Hive(hive_id, shown(said.get("n", "")) or None, shown(said.get("p", "")) or None)
     else:
         target, found, key = rest.partition("/k/")
         key = key if found else ""
     peer, _, address = target.partition("@")
+    if hive is not None and not is_peer_id(hive.hive_id):
+        raise BadInvite("the link names no hive; ask for it again")
     if not is_peer_id(peer):
         raise BadInvite("the link names no peer; ask for it again, it looks like cctl://NAME@IP:PORT/k/KEY")
     if (where := read_address(address)) is None:
