@@ -9,9 +9,9 @@ from pathlib import Path
 from hopline.errors import Unavailable
 from hopline.fleet.errors import PeerUnreachable
 from hopline.fleet.ports import Handler, OneShot, Payload, PeerSessions
-from hopline.fleet.transfer_plan import CHUNK_BYTES
 from hopline.wire.peer import envelope
 from hopline.wire.peer.envelope import Envelope
+from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.messages import decode_payload
 from hopline.wire.peer.negotiation import FEATURES, SESSION_OFFER
 from hopline.wire.peer.transfer import SessionTransfer

@@ -7,8 +7,9 @@ from hopline.fleet.ledger import Ledger, Received
 from hopline.fleet.placement import reading
 from hopline.fleet.transcript_files import Standing, is_journal
 from hopline.fleet.transfer_parts import Parts
-from hopline.fleet.transfer_plan import CHUNK_BYTES, MAX_RECEIVE_BYTES, kept_chunks
+from hopline.fleet.transfer_plan import MAX_RECEIVE_BYTES, kept_chunks
 from hopline.fleet.transfer_rules import AlreadyPresent, Bound, Claim, InPlace, Refuse, admit, standing
+from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.transfer import SessionReceived
 
 

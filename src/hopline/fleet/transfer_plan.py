@@ -2,11 +2,7 @@
 
 from dataclasses import dataclass
 
-CHUNK_BYTES = 524_288
-"""Raw bytes of every chunk but the last."""
-
-MAX_SEND_BYTES = 1 << 30
-"""The longest transcript that is sent when nothing else is asked for."""
+from hopline.wire.peer.limits import CHUNK_BYTES
 
 MAX_RECEIVE_BYTES = 4 << 30
 """The longest transcript that is taken."""

@@ -14,9 +14,9 @@ from typing import TypeVar
 
 from hopline.fleet.ports import Inbound, Links
 from hopline.fleet.transfer_intake import Intake
-from hopline.fleet.transfer_plan import CHUNK_BYTES
 from hopline.fleet.transfer_rules import AlreadyPresent, Claim, Decision, InPlace, Keep, Refuse, claim, decide, standing
 from hopline.wire.peer.envelope import Envelope
+from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.messages import decode_payload
 from hopline.wire.peer.negotiation import SESSION_OFFER
 from hopline.wire.peer.transfer import SessionAnswer, SessionOffer, SessionTransfer

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from hopline.fleet.placement import Placement, is_session_id, place, why_not_cwd
-from hopline.fleet.transfer_plan import CHUNK_BYTES, MAX_RECEIVE_BYTES, chunk_count
+from hopline.fleet.transfer_plan import MAX_RECEIVE_BYTES, chunk_count
+from hopline.wire.peer.limits import CHUNK_BYTES
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 

@@ -13,11 +13,11 @@ from hopline.errors import HoplineError, Refused, Unavailable, UsageError
 from hopline.fleet.ledger import Ledger, Sent
 from hopline.fleet.placement import is_session_id, why_not_cwd
 from hopline.fleet.ports import Inbound, Links, OneShot
-from hopline.fleet.transfer_plan import CHUNK_BYTES
 from hopline.fleet.transfer_source import Source, TranscriptLost
 from hopline.rendering import plain
 from hopline.wire.hub.sessions import SendProgress, SendSession, SessionSent
 from hopline.wire.peer.envelope import Envelope
+from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.messages import decode_payload
 from hopline.wire.peer.negotiation import FEATURES, SESSION_OFFER
 from hopline.wire.peer.transfer import SessionAnswer, SessionOffer, SessionReceived, SessionTransfer
@@ -169,6 +169,8 @@ class Sender:
             if answering.done():
                 return answering.result()
             patience = LAST_WORD_SECONDS
+            if isinstance(streaming.exception(), TranscriptLost):
+                streaming.result()
             if streaming.exception() is None:
                 await self._record(errand, None)
                 errand.progress("confirming", errand.source.size)

@@ -11,8 +11,8 @@ from transfer_wire import PLAIN, Side, Wire, frame, pieces, transcript
 
 from hopline.fleet.ledger import Ledger
 from hopline.fleet.transfer_intake import Intake
-from hopline.fleet.transfer_plan import CHUNK_BYTES
 from hopline.fleet.transfer_receiver import Receiver
+from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.transfer import SessionOffer, SessionTransfer
 
 CWD = "/home/x/app"

@@ -13,10 +13,10 @@ from hopline.errors import Refused, Unavailable, UsageError
 from hopline.fleet.ledger import Ledger
 from hopline.fleet.transfer import TransferRoom
 from hopline.fleet.transfer_intake import Intake
-from hopline.fleet.transfer_plan import CHUNK_BYTES
 from hopline.fleet.transfer_receiver import Receiver
 from hopline.fleet.transfer_sender import Sender
 from hopline.wire.hub.sessions import ListSessions, SendProgress, SendSession, SessionList, SessionSent
+from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.negotiation import FEATURES
 from hopline.wire.peer.transfer import SessionReceived
 

@@ -2,6 +2,9 @@
 
 import msgspec
 
+MAX_SEND_BYTES = 1 << 30
+"""The longest transcript that is sent when nothing else is asked for."""
+
 
 class SendSession(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`session.send`: hand one transcript to a peer. Answered by SessionSent, with SendProgress before it."""
