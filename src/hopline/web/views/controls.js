@@ -43,9 +43,9 @@ function ending(page, off) {
 
 /** Whether a worker that was told to leave has had its time; of a stop that another asked, the usual one. @param {RunPage} page */
 function graceIsOver({ steering, follower, now }) {
+  if (steering.leaveBy) return Date.now() > steering.leaveBy;
   const since = follower?.run.since.stopping;
-  const until = steering.leaveBy || (since ? Date.parse(since) + GRACE_SECONDS * 1000 : Infinity);
-  return now > until;
+  return since !== undefined && now > Date.parse(since) + GRACE_SECONDS * 1000;
 }
 
 /** @param {RunPage} page */

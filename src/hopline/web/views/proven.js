@@ -16,9 +16,8 @@ import { absolute, clock, count, signalName } from "../state/words.js";
  * @param {RunState} run
  * @param {Row | undefined} row
  * @param {Steering} steering
- * @param {number} now
  */
-export function provenPanel(id, run, row, steering, now) {
+export function provenPanel(id, run, row, steering) {
   const actions = /** @type {const} */ (["interrupt", "input", "steer", "pause", "resume", "restart", "stop"]);
   const proofs = actions.flatMap((action) => proofOf(run, steering.asked.get(action), action) ?? []);
   const lost = row?.status === "interrupted" && !row.live;
@@ -45,7 +44,7 @@ export function provenPanel(id, run, row, steering, now) {
           </div>`
         : nothing}
     </dl>
-    ${proofs.map((proof) => asked(proof, steering, now))}
+    ${proofs.map((proof) => asked(proof, steering))}
     <dl class="facts about">
       <div>
         <dt>command</dt>
@@ -103,11 +102,11 @@ function descendants(id, worker, lost) {
     </ul>`;
 }
 
-/** @param {Proof} proof @param {Steering} steering @param {number} now */
-function asked(proof, steering, now) {
+/** @param {Proof} proof @param {Steering} steering */
+function asked(proof, steering) {
   const waiting = isPending(proof);
   const leaving = proof.title === "stop" || proof.title === "restart";
-  const left = Math.ceil((steering.leaveBy - now) / 1000);
+  const left = Math.ceil((steering.leaveBy - Date.now()) / 1000);
   const times = proof.count > 1 ? html`<span class="count">${proof.count} times</span>` : nothing;
   return html`<section class="proof ${proof.error ? "wrong" : waiting ? "pending" : "done"}">
     <h3>${proof.title} ${times}</h3>

@@ -274,7 +274,7 @@ export class RunPage {
         <section class="output" aria-label="Output">${this.#find.template()} ${stage(this, this.#place)}</section>
         ${listed(this, this.#views, now, () => void this.#older())}
         <aside class="proven" aria-label="Proven">
-          ${rate} ${follower ? provenPanel(this.id, follower.run, row, this.steering, now) : nothing}
+          ${rate} ${follower ? provenPanel(this.id, follower.run, row, this.steering) : nothing}
         </aside>
       </main>
       ${this.#prompt.template(this.isOver)}
