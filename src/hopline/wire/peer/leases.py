@@ -65,6 +65,8 @@ class LeaseResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     holder: str | None = None
     holder_lease: str | None = None
     expires_at: str | None = None
+    ttl_left_millis: int | None = None
+    """Ours, beside `expires_at`: what is left of the lease in the way."""
     ahead: int | None = None
     waiter_id: str | None = None
     poll_secs: int | None = None

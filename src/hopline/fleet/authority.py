@@ -1,0 +1,99 @@
+"""The lease authority: one table, one clock, and nothing told before it is on the disk."""
+
+import secrets
+import time
+from collections.abc import Callable, Iterable
+
+from hopline.errors import HoplineError
+from hopline.fleet import lease_answers
+from hopline.fleet.lease_records import Decision, Lease, Outcome
+from hopline.fleet.lease_rules import Request, Unsound, check_claim, check_list, check_release
+from hopline.fleet.lease_writer import LeaseWriter
+from hopline.fleet.leases import LeaseTable, Moment
+from hopline.wire.peer.leases import LeaseClaim, LeaseRelease, LeaseResult
+
+
+def this_moment() -> Moment:
+    """Both clocks of this machine."""
+    return Moment(time.time_ns() // 1_000_000, time.monotonic())
+
+
+class Authority:
+    """Answers lease requests of any peer, this machine's own included. Lives on the hub's loop.
+
+    Args:
+        writer: keeps what is decided.
+        clock: this machine's clocks.
+    """
+
+    def __init__(self, writer: LeaseWriter, clock: Callable[[], Moment] = this_moment) -> None:
+        self._writer = writer
+        self._clock = clock
+        self._table: LeaseTable | None = None
+        self._unwritten = 0
+        writer.settled = self._settled
+
+    async def answer(self, peer: str, asked: Request | Unsound) -> LeaseResult:
+        """The answer to a request of `peer`, the id that its connection proved. What it tells is on the disk."""
+        if isinstance(asked, Unsound):
+            return lease_answers.error(asked.request_id, asked.message)
+        act = _checked(asked, peer)
+        if isinstance(act, Unsound):
+            return lease_answers.error(act.request_id, act.message)
+        try:
+            decision, at = await self._step(act)
+        except HoplineError as error:
+            return lease_answers.error(asked.request_id, str(error))
+        return lease_answers.spelled(asked.request_id, decision, at)
+
+    async def renew(self, owners: Iterable[str]) -> None:
+        """Let the leases of these owners last on. Raises Unavailable when that cannot be written."""
+        await self._step(lambda table, at: _renewed(table, owners, at))
+
+    async def in_the_way(self, owner: str, kind: str, values: Iterable[str]) -> list[tuple[str, Lease, Moment]]:
+        """For each value that another owner holds exclusively: the value, that lease, and when that was looked at."""
+        found: list[tuple[str, Lease, Moment]] = []
+
+        def look(table: LeaseTable, at: Moment) -> Decision:
+            for value in values:
+                if (lease := table.in_the_way(owner, kind, value, at)) is not None:
+                    found.append((value, lease, at))
+            return Decision(Outcome.LIST)
+
+        await self._step(look)
+        return found
+
+    async def _step(self, act: Callable[[LeaseTable, Moment], Decision]) -> tuple[Decision, Moment]:
+        table = self._table
+        if table is None:
+            saved = await self._writer.load()
+            table = self._table = self._table or LeaseTable(saved, secrets.token_bytes)
+        at = self._clock()
+        decision = act(table, at)
+        changes = table.take_changes()
+        if changes or self._unwritten:  # what others are about to be told may be part of this decision
+            self._unwritten += 1
+            await self._writer.commit(changes)
+        return decision, at
+
+    def _settled(self, count: int, failure: HoplineError | None) -> None:
+        self._unwritten -= count
+        if failure is not None:
+            self._table = None  # it is ahead of the disk: read again before anything else is decided
+
+
+def _checked(asked: Request, peer: str) -> Callable[[LeaseTable, Moment], Decision] | Unsound:
+    if isinstance(asked, LeaseClaim):
+        claim = check_claim(asked, peer)
+        return claim if isinstance(claim, Unsound) else lambda table, at: table.claim(claim, at)
+    if isinstance(asked, LeaseRelease):
+        release = check_release(asked, peer)
+        if isinstance(release, Unsound):
+            return release
+        return lambda table, at: table.release(release.owner, release.lease_id, at)
+    return check_list(asked) or (lambda table, at: table.list(at))
+
+
+def _renewed(table: LeaseTable, owners: Iterable[str], at: Moment) -> Decision:
+    table.renew(owners, at)
+    return Decision(Outcome.LIST)
