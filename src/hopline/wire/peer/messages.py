@@ -95,7 +95,7 @@ def _salvage(payload: type[msgspec.Struct], data: msgspec.Raw) -> msgspec.Struct
         for field in msgspec.structs.fields(payload):
             if (raw := said.get(field.encode_name)) is None:
                 continue
-            with suppress(msgspec.ValidationError):
+            with suppress(msgspec.MsgspecError):
                 kept[field.name] = msgspec.json.decode(raw, type=field.type)
                 continue
             if field.name in _PIECEWISE:
@@ -107,8 +107,8 @@ def _salvage(payload: type[msgspec.Struct], data: msgspec.Raw) -> msgspec.Struct
 
 def _pieces(raw: msgspec.Raw, element: type) -> list[Any]:
     kept: list[Any] = []
-    with suppress(msgspec.ValidationError):
+    with suppress(msgspec.MsgspecError):
         for piece in msgspec.json.decode(raw, type=list[msgspec.Raw]):
-            with suppress(msgspec.ValidationError):
+            with suppress(msgspec.MsgspecError):
                 kept.append(msgspec.json.decode(piece, type=element))
     return kept
