@@ -23,6 +23,7 @@ from hopline.run.ending import StopOrder
 from hopline.run.environment import worker_environment
 from hopline.run.folder import made_aside
 from hopline.run.generation import Generation, Handle
+from hopline.run.leaving import Leaving
 from hopline.run.places import RunPlaces
 from hopline.run.recorder import Recorder, first_record
 from hopline.run.reports import Dropped, GoingOn, JournalFact, Waiting, create_journal
@@ -35,17 +36,8 @@ from hopline.serve.unix import UnixListener
 from hopline.wire.client.payloads import JournalDropped, RunStarted, ServerReady
 from hopline.worker.handle import WorkerHandle, WorkerLaunch
 
-SETTLE_SECONDS = 1.0
-"""How long subscribers that have everything may stay after the run's end (reference 8.3)."""
-SETTLE_POLL_SECONDS = 0.02
-FIRST_SUBSCRIBER_SECONDS = 10.0
-"""How long a server that was started attached waits for its starter after the run's end."""
-STALLED_SECONDS = 40.0
-"""How long subscribers may take nothing after the run's end before they are left."""
 ROOM_POLL_SECONDS = 0.25
 """How often room on the disk is looked for while the worker is held back."""
-SIGNALLED_COMMIT_SECONDS = 3.0
-"""How long a run that a signal ended waits for a full disk to take its last events."""
 START_COMMIT_SECONDS = 5.0
 """How long the journal may take for the first events before the start is given up."""
 
@@ -75,8 +67,7 @@ class RunServer:
         self._subscriptions = Subscriptions(self._store, spec.id, self._recorder.fold)
         self._answers = Answers(self._store, self._recorder.fold, self._commits, self._controller)
         self._commits.listen(self._committed)
-        self._impatient = asyncio.Event()
-        self._signalled = False
+        self._leaving = Leaving(self._store, self._commits, self._subscriptions, spec.attached)
         self._inside: MemoryListener | None = None
         self._web = RunWeb(spec, self._recorder, self.connect)
 
@@ -131,8 +122,9 @@ class RunServer:
         looking = tasks.create_task(self._look_after(listener))
         await self._controller.run(generation)
         self._recorder.change(ended_at=rfc3339(), waiting=None)
-        await self._until_committed()
-        await self._until_settled()
+        await self._leaving.until_committed()
+        self._publish_now()
+        await self._leaving.until_settled()
         looking.cancel()
 
     async def _attach_journal(self) -> None:
@@ -170,9 +162,7 @@ class RunServer:
             self._loop.add_signal_handler(number, self._asked_to_end, number)
 
     def _asked_to_end(self, number: signal.Signals) -> None:
-        self._signalled = True
-        if self._impatient.is_set() or self._controller.over:
-            self._impatient.set()
+        self._leaving.signalled(self._controller.over)
         self._controller.end_run(StopOrder(f"its server got {number.name}", int(number)))
 
     async def _launch(self, generation: Generation) -> Handle:
@@ -248,49 +238,9 @@ class RunServer:
         else:
             log.warning("the socket was gone and has been made anew")
 
-    async def _until_committed(self) -> None:
-        """A full disk may make this long; a second signal ends it at once, and one that ended the run soon."""
-        give_up = self._loop.time() + SIGNALLED_COMMIT_SECONDS
-        while self._store.committed_sequence < self._store.last_sequence and not self._impatient.is_set():
-            if self._signalled and self._loop.time() >= give_up:
-                log.error("the run was ended by a signal, and its last events cannot be written")
-                return
-            await self._commits.past(self._store.last_sequence - 1, ROOM_POLL_SECONDS)
-        self._publish_now()
-
-    async def _until_settled(self) -> None:
-        """Let subscribers have everything; see docs/wire/client.md, "Lifetime"."""
-        subscriptions = self._subscriptions
-        if self._spec.attached and not subscriptions.ever:
-            await _patiently(lambda: subscriptions.ever or self._impatient.is_set(), FIRST_SUBSCRIBER_SECONDS)
-        settled_at = stuck_at = self._loop.time()
-        progress = subscriptions.progress()
-        while subscriptions.count and not self._impatient.is_set():
-            await asyncio.sleep(SETTLE_POLL_SECONDS)
-            now = self._loop.time()
-            if not subscriptions.satisfied:
-                settled_at = now
-            if now - settled_at >= SETTLE_SECONDS:
-                return
-            before, progress = progress, subscriptions.progress()
-            if progress != before:
-                stuck_at = now
-            if now - stuck_at >= STALLED_SECONDS:
-                return
-
     def _close_journal(self) -> None:
         if self._journal is None:
             return
         report = self._journal.close()
         if report.unwritten_events:
             log.error("%d events could not be written: %s", report.unwritten_events, report.reason)
-
-
-async def _patiently(check: Callable[[], bool], seconds: float) -> bool:
-    """Ask `check` until it is true or `seconds` have passed."""
-    deadline = asyncio.get_running_loop().time() + seconds
-    while not check():
-        if asyncio.get_running_loop().time() >= deadline:
-            return False
-        await asyncio.sleep(0.02)
-    return True
