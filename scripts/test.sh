@@ -6,4 +6,4 @@ bin=$1
 "$bin/coverage" run -m pytest -q tests/unit tests/property tests/conformance tests/meta
 "$bin/coverage" combine -q
 "$bin/coverage" report --include='src/hopline/wire/*' --skip-covered --fail-under=100
-"$bin/pytest" -q tests/e2e
+"$bin/pytest" -q tests/sim tests/e2e
