@@ -257,3 +257,34 @@ def test_suspending_gives_the_terminal_back_for_as_long(tmux: Tmux) -> None:
     assert tmux.modes() == SHELL_MODES
     tmux.type("fg")
     tmux.shows("‹ talker", "● live", "begun")
+
+
+def test_a_worker_with_a_screen_is_sat_at_and_the_view_comes_back(tmux: Tmux) -> None:
+    drawing = r"printf '\033[2J\033[5;9Hname: '; read name; echo hello $name; read more; exit 3"
+    record = detached("--pty", "--name", "drawing", "--", "sh", "-c", drawing)
+    wait_for_output(record["id"], b"name: ")
+    tmux.type("hopline attach drawing")
+    tmux.shows("● live", "shown line by line; a: its screen", "a Its screen")
+    tmux.press("a")
+    tmux.shows("\\A\\n+ {8}name:")
+    tmux.type("Ada")
+    tmux.shows("hello Ada")
+    tmux.press("C-\\")
+    tmux.shows("● live", "hello Ada", "back from its screen")
+    tmux.press("a")
+    tmux.shows("\\A\\n+ {8}name: Ada")
+    tmux.type("more")
+    tmux.shows("■ ended", "failed: exit 3", "left with status 3")
+    tmux.press("a")
+    tmux.shows("there is no worker whose screen could be shown")
+    tmux.press("q")
+    tmux.wait_for_shell()
+    assert tmux.modes() == SHELL_MODES
+
+
+def test_a_worker_without_a_screen_has_none_to_sit_at(tmux: Tmux) -> None:
+    detached("--name", "talker", "--", "sh", "-c", TALKER)
+    tmux.type("hopline attach talker")
+    tmux.shows("begun", "● live")
+    tmux.press("a")
+    tmux.shows("no screen of its own: it writes to a pipe")

@@ -92,9 +92,9 @@ class HoplineApp(App[None]):
         self.exit()
 
 
-def run_app(run: Run, name: str, *, near: bool) -> HoplineApp:
-    """The program for one run, which was found already; `near` when it is on this machine."""
-    return HoplineApp(lambda _: RunScreen(run, name, near=near))
+def run_app(run: Run, name: str, *, near: bool, host: str | None = None) -> HoplineApp:
+    """The program for one run, which was found already; `near` when it is on this machine, else on `host`."""
+    return HoplineApp(lambda _: RunScreen(run, name, near=near, host=host))
 
 
 def list_app(runs: Runs, host: str, place: Target) -> HoplineApp:
@@ -132,4 +132,5 @@ async def _open(app: HoplineApp, target: Target) -> None:
             listing.say(str(error))
         return
     name = title_of(run.record) if run.record is not None else "run"
-    await app.push_screen(RunScreen(run, name, from_list=True, near=isinstance(target, LocalRun)))
+    host = target.host if isinstance(target, OverSsh) else None
+    await app.push_screen(RunScreen(run, name, from_list=True, near=isinstance(target, LocalRun), host=host))

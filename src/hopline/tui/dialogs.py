@@ -29,6 +29,7 @@ RUN_KEYS = (
     (". Ctrl-C", "interrupt the worker"),
     ("s r", "stop the run, restart the worker; asks first"),
     ("t p c", "steer, pause, resume an agent; it takes them at its next boundary"),
+    ("a", "sit at the worker's own screen (run --pty); Ctrl-\\ comes back"),
     ("1 to 5", "output, turns, trace, events, proven"),
     ("l", "reconnect now"),
     ("Esc q", "back, leave: the run goes on"),

@@ -9,6 +9,7 @@ from hopline.records import RunRecord
 from hopline.tui.claim import Claim, Light
 from hopline.tui.order import moment
 from hopline.tui.output_view import OutputView
+from hopline.tui.own_screen import has_screen
 from hopline.tui.proofs import Action, Proof, descendants_words, proof_of, worker_words
 from hopline.tui.steering import Steering
 from hopline.tui.watching import Watching
@@ -45,9 +46,15 @@ def tabs(shown: str) -> Content:
     return Content.assemble(*parts)
 
 
-def controls(*, steerable: bool) -> Content:
-    """The controls; each can be clicked."""
-    shown = ((". Interrupt", "interrupt"), ("i Input", "write"), *(_OF_AN_AGENT if steerable else ()), *_OF_ANY)
+def controls(*, steerable: bool, screen: bool) -> Content:
+    """The controls; each can be clicked.
+
+    Args:
+        steerable: an agent's loop runs it.
+        screen: its worker has one of its own.
+    """
+    first = ((". Interrupt", "interrupt"), ("i Input", "write"), *((("a Its screen", "sit"),) if screen else ()))
+    shown = (*first, *(_OF_AN_AGENT if steerable else ()), *_OF_ANY)
     return Content.assemble(*(Content.from_markup(f"[@click=screen.{action}] {title} [/]") for title, action in shown))
 
 
@@ -94,17 +101,23 @@ def proofs(watching: Watching, steering: Steering) -> list[Proof]:
     return [proof for proof in found if proof is not None]
 
 
-def summary(watching: Watching, steering: Steering, now: float) -> str:
-    """What is proven in one line, for a narrow screen: what was asked last, the worker, its descendants."""
+def summary(watching: Watching, steering: Steering, now: float, *, wide: bool) -> str:
+    """What is proven in one line: what was asked last, the worker, its descendants; and that a screen is not shown.
+
+    Args:
+        wide: what is proven stands beside it already.
+    """
+    told = "shown line by line; a: its screen" if has_screen(watching) else ""
+    if wide:
+        return told
     asked = sorted(proofs(watching, steering), key=lambda proof: proof.steps[0].at or "")
     parts = [asked[-1].line()] if asked else []
     if asked and (left := _left(asked[-1], steering, now)):
         parts.append(left)
-    story, worker, lost = watching.story, watching.story.worker, watching.lost
+    worker, lost = watching.story.worker, watching.lost
     parts.append(f"worker {worker_words(worker, lost=lost)}")
-    record = watching.run.record
-    if record is not None and record.pty and story.writable:
-        parts.append(f"it has a terminal of its own: hopline attach --raw {record.id}")
+    if told:
+        parts.insert(len(parts) - 1, told)
     if worker is not None and worker.retired is not None:
         parts.append(f"descendants {descendants_words(worker, lost=lost)}")
     return " · ".join(parts)

@@ -25,7 +25,7 @@ def show_run(run: str, host: str | None) -> int:
     """
     target = LocalRun(run) if host is None else ssh_target(host, run)
     with TerminalGuard(0):
-        return asyncio.run(_watch(target))
+        return asyncio.run(_watch(target, host))
 
 
 def show_runs(host: str | None) -> int:
@@ -34,7 +34,7 @@ def show_runs(host: str | None) -> int:
         return asyncio.run(_list(host))
 
 
-async def _watch(target: LocalRun | OverSsh) -> int:
+async def _watch(target: LocalRun | OverSsh, host: str | None) -> int:
     from hopline.client.session import open_run
     from hopline.tui.watching import KEPT_BACKOFF
 
@@ -44,7 +44,7 @@ async def _watch(target: LocalRun | OverSsh) -> int:
         from hopline.tui.app import run_app
         from hopline.tui.headings import title_of
 
-        app = run_app(run, title_of(record), near=isinstance(target, LocalRun))
+        app = run_app(run, title_of(record), near=isinstance(target, LocalRun), host=host)
         await app.run_async()
         watching = app.shown_run.watching if app.shown_run is not None else None
         place = f"--ssh {target.host} {record.id}" if isinstance(target, OverSsh) else record.id

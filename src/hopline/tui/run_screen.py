@@ -15,6 +15,7 @@ from hopline.tui import headings
 from hopline.tui.dialogs import RUN_KEYS, Ending, Keys
 from hopline.tui.entry_row import Entry, EntryRow
 from hopline.tui.output_view import OutputView
+from hopline.tui.own_screen import has_screen, sit_at
 from hopline.tui.proofs import NO_AGENT, Action
 from hopline.tui.reading import SAID_SECONDS, ReadingScreen
 from hopline.tui.steering import Steering
@@ -38,6 +39,7 @@ class RunScreen(ReadingScreen):
         run: found already.
         name: the run's, for the header.
         from_list: Esc goes back to the list; else it leaves.
+        host: where ssh finds it; None for this machine.
         near: its record is at hand, and is looked at now and then: a full journal cannot tell itself that it waits.
     """
 
@@ -52,11 +54,14 @@ class RunScreen(ReadingScreen):
         Binding("p", "pause", "Pause"),
         Binding("c", "resume", "Resume"),
         Binding("r", "restart", "Restart"),
+        Binding("a", "sit", "Its screen"),
         Binding("l", "hurry", "Reconnect now", show=False),
         Binding("question_mark", "keys", "Keys"),
     ]
 
-    def __init__(self, run: Run, name: str, *, from_list: bool = False, near: bool = False) -> None:
+    def __init__(
+        self, run: Run, name: str, *, from_list: bool = False, near: bool = False, host: str | None = None
+    ) -> None:
         super().__init__()
         self.watching = Watching(run)
         self.steering = Steering(run)
@@ -64,8 +69,9 @@ class RunScreen(ReadingScreen):
         self._run_name = name
         self._from_list = from_list
         self._near = near
+        self._host = host
         self._older_after = 0.0
-        self._steerable = False
+        self._offered = (False, False)
 
     def compose(self) -> ComposeResult:
         """From the top: what it is, how true it is, tabs and controls, the output, what is proven, the input."""
@@ -73,7 +79,7 @@ class RunScreen(ReadingScreen):
         yield Static(id="claim", markup=False)
         with Container(id="bars"):
             yield Static(headings.tabs("output"), id="bar")
-            yield Static(headings.controls(steerable=False), id="controls")
+            yield Static(headings.controls(steerable=False, screen=False), id="controls")
         with Horizontal(id="body"):
             yield Tabs(self.watching)
             with VerticalScroll(id="side"):
@@ -106,14 +112,15 @@ class RunScreen(ReadingScreen):
         self.query_one(Tabs).sync(self.watching.take_dirty())
         now, width = asyncio.get_running_loop().time(), self.size.width
         self._put("head", headings.head(self._run_name, self.watching, self._session.record, width))
-        if self._steerable != self.watching.story.steerable:
-            self._steerable = self.watching.story.steerable
-            self._put("controls", headings.controls(steerable=self._steerable))
+        offered = self.watching.story.steerable, has_screen(self.watching)
+        if self._offered != offered:
+            self._offered = offered
+            self._put("controls", headings.controls(steerable=offered[0], screen=offered[1]))
         self._put("claim", headings.claim(self.watching.claim(now), width))
         proven = headings.proven(self.watching, self.steering, now)
         self._put("side-text", proven)
         self._put("proven-text", proven)
-        summary = "" if self.has_class("wide") else headings.summary(self.watching, self.steering, now)
+        summary = headings.summary(self.watching, self.steering, now, wide=self.has_class("wide"))
         self._put("foot", headings.foot(self.view, self.watching, self.said(now) or summary, width))
         self._keep_filled(self.query_one("#output", OutputView), now)
 
@@ -174,6 +181,10 @@ class RunScreen(ReadingScreen):
     async def action_restart(self) -> None:
         """Start the command again, once a person has said how gently the worker is to be ended."""
         await self._end("Restart")
+
+    def action_sit(self) -> None:
+        """Sit at the worker's own screen, until it is left."""
+        self.say(sit_at(self.app, self.watching, self._host))
 
     def action_hurry(self) -> None:
         """Reconnect now."""
