@@ -27,8 +27,6 @@ class Standing:
             status = target.stat()
         except FileNotFoundError:
             return InPlace.ANOTHER if os.path.lexists(target) else InPlace.NOTHING
-        except NotADirectoryError:
-            return InPlace.ANOTHER
         if not stat.S_ISREG(status.st_mode) or chunk_count(status.st_size) != total:
             return InPlace.ANOTHER
         return InPlace.THE_SAME if self._digest(target, status) == digest else InPlace.ANOTHER

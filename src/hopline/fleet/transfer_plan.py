@@ -9,7 +9,7 @@ MAX_RECEIVE_BYTES = 4 << 30
 
 
 def chunk_count(size: int) -> int:
-    """How many chunks `size` bytes make; an empty transcript is one empty chunk."""
+    """How many chunks `size` bytes make; an empty transcript is one empty chunk (PL-TRANSFER-CHUNKS)."""
     return max(1, -(-size // CHUNK_BYTES))
 
 

@@ -69,7 +69,7 @@ class Receiver:
         self._intake.close()
 
     async def take_offer(self, inbound: Inbound, envelope: Envelope) -> None:
-        """Answer what a peer is about to send: with which chunk to begin, that it is here, or why not."""
+        """Answer with which chunk to begin, that it is here, or why not (PL-TRANSFER-OFFER)."""
         message = decode_payload(envelope)
         if not isinstance(message, SessionOffer) or SESSION_OFFER not in inbound.features:
             log.warning("a session_offer of %s was dropped: it lacks a key, or was not agreed to", inbound.peer)
@@ -173,6 +173,7 @@ class Receiver:
             return _failed(error)
 
     async def _confirm(self, inbound: Inbound, message: SessionOffer | SessionTransfer, claimed: Claim) -> None:
+        """Say that it is in place, by the link when the connection is gone (PL-TRANSFER-ANSWER)."""
         answer = await self._tried(lambda: self._intake.answer(claimed))
         if isinstance(answer, Refuse):
             await self._refuse(inbound, message, answer)

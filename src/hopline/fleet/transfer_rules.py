@@ -1,7 +1,7 @@
 """What a receiver does with each chunk of a conversation. Pure (docs/wire/peer.md, "Conversation transfer").
 
-The order of the checks is contract: id, working directory, digest, count, bound, length, what is in place, what came
-before. Everything up to the bound is known from the claim alone, before anything is written.
+The order of the checks is contract: id, working directory, digest, count, bound, room, length, what is in place, what
+came before. All but the last two are known from the claim alone, and all are made before anything is written.
 """
 
 import re

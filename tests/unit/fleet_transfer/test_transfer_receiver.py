@@ -301,6 +301,18 @@ def test_a_full_disk_is_said_and_what_came_is_removed(tmp_path: Path, monkeypatc
     run(tmp_path, test)
 
 
+def test_what_else_the_disk_refuses_is_said(tmp_path: Path) -> None:
+    """PL-TRANSFER-DISK."""
+    data = transcript(tmp_path / "t", 9)
+
+    async def test(desk: Desk) -> None:
+        desk.home.write_bytes(b"a file where a folder should be")
+        await desk.chunk(data, 0)
+        assert "cannot keep it" in refusals(desk.side)[0]
+
+    run(tmp_path, test)
+
+
 def test_an_offer_is_answered_with_where_the_part_ends(tmp_path: Path) -> None:
     """PL-TRANSFER-OFFER."""
     data = transcript(tmp_path / "t", 3 * CHUNK_BYTES + 9)
