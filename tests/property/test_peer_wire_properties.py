@@ -116,11 +116,13 @@ lines = bodies.map(lambda body: body + b"\n") | st.binary(max_size=30)
 cuts = st.lists(st.integers(0, 1_000_000), max_size=12)
 
 
+@settings(deadline=None)
 @given(data=st.lists(frames, max_size=5).map(b"".join), where=cuts)
 def test_binary_frames_are_told_the_same_in_any_pieces(data: bytes, where: list[int]) -> None:
     assert fed(opened()[0], data, []) == fed(opened()[0], data, where) == fed(opened()[0], data, list(range(len(data))))
 
 
+@settings(deadline=None)
 @given(data=st.lists(lines, max_size=5).map(b"".join), where=cuts)
 def test_lines_are_told_the_same_in_any_pieces(data: bytes, where: list[int]) -> None:
     plain = frozenset({"unknown-ok"})
@@ -128,12 +130,14 @@ def test_lines_are_told_the_same_in_any_pieces(data: bytes, where: list[int]) ->
     assert whole == fed(opened(plain)[0], data, where) == fed(opened(plain)[0], data, list(range(len(data))))
 
 
+@settings(deadline=None)
 @given(data=st.lists(lines | frames, max_size=5).map(b"".join), where=cuts)
 def test_an_opening_is_told_the_same_in_any_pieces(data: bytes, where: list[int]) -> None:
     for make in (listener, dialler):
         assert fed(make(), data, []) == fed(make(), data, where)
 
 
+@settings(deadline=None)
 @given(after=st.lists(sound.map(body_of), max_size=5), where=cuts, binary=st.booleans())
 def test_what_came_with_the_handshake_is_read_in_the_framing_that_the_ack_decides(
     after: list[bytes], where: list[int], binary: bool
@@ -146,6 +150,7 @@ def test_what_came_with_the_handshake_is_read_in_the_framing_that_the_ack_decide
     assert fed(listener(), data, []) == fed(listener(), data, where)
 
 
+@settings(deadline=None)
 @given(frame=sound, sender=st.text(max_size=30))
 def test_what_is_encoded_is_decoded(frame: dict[str, Any], sender: str) -> None:
     body = envelope.encode(
@@ -191,7 +196,7 @@ parts = st.lists(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(parts)
 def test_a_frame_is_taken_exactly_when_no_key_of_its_envelope_is_doubled(pieces: list[str]) -> None:
     """PL-DOUBLED"""
@@ -206,6 +211,7 @@ def test_a_frame_is_taken_exactly_when_no_key_of_its_envelope_is_doubled(pieces:
     assert taken == (whole and len(set(keys)) == len(keys))
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(sorted(MESSAGES)), st.dictionaries(texts | st.sampled_from(["sessions", "units"]), junk, max_size=5)
 )
@@ -218,6 +224,7 @@ def test_no_payload_raises(msg_type: str, payload: dict[str, Any]) -> None:
     decode_payload(read)
 
 
+@settings(deadline=None)
 @given(st.text() | st.from_regex(r"cctl://.*", fullmatch=True) | st.from_regex(r"([A-Z2-7]{3}-){6}[A-Z2-7]{3}"))
 def test_no_invite_is_more_than_refused(text: str) -> None:
     """PL-INVITE-FORM"""
@@ -229,6 +236,7 @@ def test_no_invite_is_more_than_refused(text: str) -> None:
         assert pairing.parse_invite(pairing.link(invite)) == invite
 
 
+@settings(deadline=None)
 @given(prefix=st.binary(min_size=8, max_size=8), octets=st.binary(min_size=4, max_size=4), port=st.integers(1, 65535))
 def test_every_form_of_an_invite_gives_the_same_key(prefix: bytes, octets: bytes, port: int) -> None:
     """PL-ONE-DERIVATION"""
@@ -241,6 +249,7 @@ def test_every_form_of_an_invite_gives_the_same_key(prefix: bytes, octets: bytes
     assert (packed is not None) == (9847 <= port <= 10102 and port != 9975)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200).map(lambda rest: b"CCTL" + rest) | envelopes.map(lambda said: b"CCTL" + body_of(said)))
 def test_no_datagram_raises(datagram: bytes) -> None:
     lan.decode_announcement(datagram)
