@@ -48,7 +48,7 @@ test("a turn is what its events say, in whatever order they come", () => {
 test("who is at work is what the list says, until the run is over", () => {
   const agents = folded(TURN.slice(0, 3));
   const entry = { execution_id: "exec-9", agent_kind: "judge", round_label: "round 2", stage: "judge", attempt: null, assignment: "Judge it." };
-  agents.executions.listed([{ ...entry, started_at: at(0), activity: { mode: "waiting", summary: "allow `git push`?", tool: null } }]);
+  agents.listed([{ ...entry, started_at: at(0), activity: { mode: "waiting", summary: "allow `git push`?", tool: null } }]);
   assert.deepEqual(agents.executions.active.map((one) => one.id), ["exec-9"]);
   assert.equal(agents.executions.all.get("exec-1").state, "ended");
   assert.equal(agents.question, "allow `git push`?");
@@ -68,7 +68,7 @@ test("a trace is a tree in which everything below counts", () => {
     event(6, "span_ended", { span: span("turn", "root", { invocation: "inv-1", status: "failed", failure: { kind: "outcome", message: "no" }, ended_at: at(9) }) }),
     event(7, "agent_execution_started", {}, { execution_id: "alone", agent_kind: "chat" }),
   ]);
-  const [alone, root] = agents.trace.tree(agents.executions).sort((a, b) => a.steps.length - b.steps.length);
+  const [alone, root] = [...agents.tree].sort((a, b) => a.steps.length - b.steps.length);
   assert.equal(alone.title, "chat: implement, attempt 1");
   assert.equal(root.spent.cost, 0.75);
   assert.equal(root.spent.tokens, 3000);
@@ -93,7 +93,7 @@ test("damage in a trace ends nothing: a span that is its own parent, one whose p
     event(2, "span_started", { span: span("orphan", "nowhere") }),
     event(3, "span_started", { span: { id: 7 } }),
   ]);
-  assert.deepEqual(agents.trace.tree(agents.executions).map((step) => step.key), ["self", "orphan"]);
+  assert.deepEqual(agents.tree.map((step) => step.key), ["self", "orphan"]);
 });
 
 test("what stands between the turns is in the words of its event", () => {
@@ -125,7 +125,7 @@ test("no kind of event breaks the fold, with any payload of the corpus or none",
     }
   }
   assert.ok(agents.story.length > 5);
-  assert.ok(agents.trace.tree(agents.executions).length > 0);
+  assert.ok(agents.tree.length > 0);
 });
 
 test("what is kept is bounded, and who is at work is not forgotten", () => {

@@ -32,8 +32,11 @@ export class Trace {
   spans = new Map();
   /** @type {Map<number, Usage>} by sequence */
   usages = new Map();
+  /** @type {Spent | null} */
+  #spent = null;
 
   reset() {
+    this.#spent = null;
     this.spans = new Map();
     this.usages = new Map();
   }
@@ -48,6 +51,7 @@ export class Trace {
         return this.#span(data.span, event.sequence);
       case "turn_usage_recorded":
         if (this.usages.size < KEPT_USAGES) this.usages.set(event.sequence, usageOf(event, data));
+        this.#spent = null;
         return true;
       default:
         return false;
@@ -76,7 +80,7 @@ export class Trace {
 
   /** @returns {Spent} of everything that was loaded */
   get spent() {
-    return sum([...this.usages.values()]);
+    return (this.#spent ??= sum([...this.usages.values()]));
   }
 
   /** @param {Executions} executions @returns {Step[]} the roots, oldest first */

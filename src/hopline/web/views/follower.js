@@ -135,7 +135,7 @@ export class Follower {
       this.run = fold(this.run, event);
       this.#tell(event);
     }
-    if (isOver(this.run)) this.agents.end();
+    if (isOver(this.run) && this.agents.executions.active.length) this.agents.end();
     this.log.take(events);
     this.#output.take(events);
     this.#keepPace();
@@ -152,7 +152,7 @@ export class Follower {
   #executions(list) {
     if (!list.length && !this.agents.executions.active.length) return;
     this.#feed.then(() => {
-      if (!isOver(this.run)) this.agents.executions.listed(list);
+      if (!isOver(this.run)) this.agents.listed(list);
       this.#onChange();
     });
   }

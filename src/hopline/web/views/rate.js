@@ -11,6 +11,8 @@ import { clock, size } from "../state/words.js";
 const HEIGHT = 120;
 /** How often it is drawn anew while a run writes. */
 const DRAW_MILLIS = 1000;
+/** Seconds between two labels of the time, whichever fits. */
+const TICKS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400, 604_800];
 const SHEET = "/assets/vendor/uplot/uPlot.min.css";
 
 export class RateChart {
@@ -100,13 +102,13 @@ export class RateChart {
     return {
       width,
       height: HEIGHT,
-      padding: [8, 4, 0, 0],
+      padding: [8, 26, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
       hooks: { setCursor: [(chart) => this.#point(chart)] },
       scales: { y: { range: (_, __, most) => [0, Math.max(most, 1)] } },
       axes: [
-        { ...axis, grid: { show: false }, size: 24, space: 70, values: (_, times) => times.map(clockOf) },
+        { ...axis, grid: { show: false }, size: 24, space: 70, incrs: TICKS, values: (_, times) => times.map(clockOf) },
         { ...axis, grid, size: 58, space: 28, values: (_, rates) => rates.map((rate) => (rate < 0 ? "" : size(rate))) },
       ],
       series: [{}, { stroke: colour("--running"), fill: `${colour("--running")}33`, width: 1.5, points: { show: false } }],

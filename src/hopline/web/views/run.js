@@ -224,6 +224,7 @@ export class RunPage {
     );
     await this.follower.follow();
     if (this.#disposed) return;
+    if (this.isOver) this.follower.agents.end();
     await this.follower.refresh();
     this.steering.rest();
   }

@@ -14,7 +14,7 @@ export function heading(page, claim, now) {
   const { row, follower, status } = page;
   const run = follower?.run;
   const waiting = row?.waiting ?? null;
-  const tone = toneOf(status, waiting !== null);
+  const tone = toneOf(status, waiting !== null || page.asked !== null);
   const words = row && !row.live && row.status !== "interrupted" ? outcome(row) : status;
   const started = row?.started_at ?? run?.startedAt;
   const ended = row?.ended_at ?? run?.endedAt;
@@ -31,7 +31,7 @@ export function heading(page, claim, now) {
     ${mark(tone)}
     <h1>${page.name}</h1>
     <p class="summary">
-      <span class="state ${tone}">${waiting ? `waiting: ${waiting}` : words}</span>
+      <span class="state ${tone}">${page.asked !== null ? "waiting for you" : waiting ? `waiting: ${waiting}` : words}</span>
       ${facts.map((fact) => html`<span>${fact}</span>`)}
       ${page.outputTitle ? html`<span class="output-title" title="the output's own title">${page.outputTitle}</span>` : nothing}
     </p>

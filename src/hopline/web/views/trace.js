@@ -23,7 +23,7 @@ export class TraceView {
     const { follower } = page;
     if (!follower) return nothing;
     const { agents, log } = follower;
-    const roots = agents.trace.tree(agents.executions);
+    const roots = agents.tree;
     if (!roots.length) return html`<div class="trace"><p class="none">${nothingTraced(page)}</p>${log.older(onOlder)}</div>`;
     const total = roots.reduce((sum, root) => sum + lines(root, 0), 0);
     /** @type {Step[]} */
