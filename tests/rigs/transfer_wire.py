@@ -13,11 +13,11 @@ from hopline.wire.peer import envelope
 from hopline.wire.peer.envelope import Envelope
 from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.messages import decode_payload
-from hopline.wire.peer.negotiation import FEATURES, SESSION_OFFER
+from hopline.wire.peer.negotiation import FEATURES, SESSION_LZ4, SESSION_OFFER
 from hopline.wire.peer.transfer import SessionTransfer
 
-PLAIN = FEATURES - {SESSION_OFFER}
-"""What a peer agrees to that knows nothing of offers."""
+PLAIN = FEATURES - {SESSION_OFFER, SESSION_LZ4}
+"""What a peer agrees to that has none of our features for conversations."""
 
 
 def frame(msg_type: str, payload: Payload, sender: str = "a-00000000") -> Envelope:

@@ -6,6 +6,7 @@ from hopline.clock import rfc3339
 from hopline.fleet.ledger import Ledger, Received
 from hopline.fleet.placement import reading
 from hopline.fleet.transcript_files import Standing, is_journal
+from hopline.fleet.transfer_packing import unpacked
 from hopline.fleet.transfer_parts import Parts
 from hopline.fleet.transfer_plan import MAX_RECEIVE_BYTES, kept_chunks
 from hopline.fleet.transfer_rules import AlreadyPresent, Bound, Claim, InPlace, Refuse, admit, standing
@@ -56,11 +57,16 @@ class Intake:
             self._parts.cut(claimed.digest, kept * CHUNK_BYTES)
         return kept
 
-    def write(self, claimed: Claim, data: bytes, *, restart: bool) -> None:
-        """Add a chunk to the part, which begins with it when `restart`. Raises OSError."""
+    def write(self, claimed: Claim, data: bytes, *, packed: bool, restart: bool) -> Refuse | None:
+        """Add a chunk to the part, which begins with it when `restart`. Returns why not. Raises OSError."""
+        whole = unpacked(data) if packed else data
+        if whole is None:
+            self._parts.forget(claimed.digest)
+            return Refuse("PL-TRANSFER-PACKED", "a compressed chunk that does not hold what it claims.")
         if restart:
             self._parts.restart(claimed.digest)
-        self._parts.append(claimed.digest, data)
+        self._parts.append(claimed.digest, whole)
+        return None
 
     def finish(self, claimed: Claim, peer: str) -> Refuse | None:
         """Check the whole and give it its place, durably. Returns why not. Raises OSError."""

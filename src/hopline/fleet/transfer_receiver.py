@@ -14,11 +14,12 @@ from typing import TypeVar
 
 from hopline.fleet.ports import Inbound, Links
 from hopline.fleet.transfer_intake import Intake
+from hopline.fleet.transfer_packing import claimed_length
 from hopline.fleet.transfer_rules import AlreadyPresent, Claim, Decision, InPlace, Keep, Refuse, claim, decide, standing
 from hopline.wire.peer.envelope import Envelope
 from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.messages import decode_payload
-from hopline.wire.peer.negotiation import SESSION_OFFER
+from hopline.wire.peer.negotiation import SESSION_LZ4, SESSION_OFFER
 from hopline.wire.peer.transfer import SessionAnswer, SessionOffer, SessionTransfer
 
 MAX_ARRIVING = 64
@@ -39,7 +40,7 @@ class _Arriving:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     size: int = 0
     """Bytes of its part once what is being written is there."""
-    writing: "asyncio.Future[None] | None" = None
+    writing: "asyncio.Future[Refuse | None] | None" = None
     """The write of the latest chunk; whoever comes next waits for it and learns how it went."""
 
 
@@ -101,6 +102,8 @@ class Receiver:
             log.warning("a session_transfer of %s was dropped: it lacks a key", inbound.peer)
             return
         claimed = claim(message.session_id, message.cwd, message.digest, message.total)
+        if message.packed is True and SESSION_LZ4 not in inbound.features and isinstance(claimed, Claim):
+            claimed = Refuse("PL-TRANSFER-PACKED", "a compressed chunk, and compression was not agreed to.")
         if isinstance(claimed, Refuse):
             await self._refuse(inbound, message, claimed)
             return
@@ -124,9 +127,10 @@ class Receiver:
         decision = await self._written(arriving) or await self._decide(arriving, claimed, message)
         if not isinstance(decision, Keep):
             return decision
-        arriving.size = len(message.data) + (0 if decision.restart else arriving.size)
+        arriving.size = _length(message) + (0 if decision.restart else arriving.size)
         arriving.writing = asyncio.get_running_loop().run_in_executor(
-            self._disk, lambda: self._intake.write(claimed, message.data, restart=decision.restart)
+            self._disk,
+            lambda: self._intake.write(claimed, message.data, packed=message.packed is True, restart=decision.restart),
         )
         if not decision.last:
             return decision
@@ -144,7 +148,7 @@ class Receiver:
             in_place, arriving.size, refused = found
             if refused is not None:
                 return standing(claimed, in_place) or refused
-        return decide(claimed, message.seq, len(message.data), in_place, arriving.size)
+        return decide(claimed, message.seq, _length(message), in_place, arriving.size)
 
     def _arrival(self, claimed: Claim) -> _Arriving:
         arriving = self._arriving.setdefault(claimed.digest, _Arriving())
@@ -159,11 +163,9 @@ class Receiver:
         """Wait for the write that is under way. Returns why it failed."""
         writing, arriving.writing = arriving.writing, None
         try:
-            if writing is not None:
-                await asyncio.shield(writing)
+            return None if writing is None else await asyncio.shield(writing)
         except OSError as error:
             return _failed(error)
-        return None
 
     async def _tried(self, work: Callable[[], T]) -> T | Refuse:
         """Do it in the disk's thread."""
@@ -196,6 +198,11 @@ class Receiver:
         if SESSION_OFFER in inbound.features:
             answer = SessionAnswer(session_id=message.session_id, digest=message.digest, refused=refused.reason)
             await inbound.send("session_answer", answer)
+
+
+def _length(message: SessionTransfer) -> int:
+    """Raw bytes of the chunk, as it says."""
+    return claimed_length(message.data) if message.packed is True else len(message.data)
 
 
 def _failed(error: OSError) -> Refuse:

@@ -7,19 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET
 
 from hopline.clock import rfc3339
 from hopline.errors import HoplineError, Refused, Unavailable, UsageError
 from hopline.fleet.ledger import Ledger, Sent
 from hopline.fleet.placement import is_session_id, why_not_cwd
 from hopline.fleet.ports import Inbound, Links, OneShot
+from hopline.fleet.transfer_packing import packed
+from hopline.fleet.transfer_plan import span
 from hopline.fleet.transfer_source import Source, TranscriptLost
 from hopline.rendering import plain
 from hopline.wire.hub.sessions import SendProgress, SendSession, SessionSent
 from hopline.wire.peer.envelope import Envelope
 from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.messages import decode_payload
-from hopline.wire.peer.negotiation import FEATURES, SESSION_OFFER
+from hopline.wire.peer.negotiation import FEATURES, SESSION_LZ4, SESSION_OFFER
 from hopline.wire.peer.transfer import SessionAnswer, SessionOffer, SessionReceived, SessionTransfer
 
 ANSWER_SECONDS = 30.0
@@ -216,21 +219,17 @@ class Sender:
     @staticmethod
     async def _stream(errand: _Errand, shot: OneShot, begin: int) -> None:
         """Send every chunk from `begin` on, reading one ahead."""
-        source, asked = errand.source, errand.asked
-        data = await asyncio.to_thread(source.read, begin)
-        for seq in range(begin, source.total):
-            chunk = SessionTransfer(
-                session_id=asked.session_id,
-                cwd=errand.cwd,
-                seq=seq,
-                total=source.total,
-                digest=source.digest,
-                data=data,
-            )
-            ahead = asyncio.to_thread(source.read, seq + 1) if seq + 1 < source.total else _nothing()
-            _, data = await asyncio.gather(shot.send("session_transfer", chunk), ahead)
-            errand.bytes_sent += len(chunk.data)
-            errand.progress("sending", seq * CHUNK_BYTES + len(chunk.data), now=False)
+        total, packing = errand.source.total, SESSION_LZ4 in shot.features
+        chunk = await asyncio.to_thread(_chunk, errand, begin, packing)
+        for seq in range(begin, total):
+            if seq + 1 < total:
+                ahead = asyncio.to_thread(_chunk, errand, seq + 1, packing)
+                _, chunk = await asyncio.gather(shot.send("session_transfer", chunk), ahead)
+            else:
+                await shot.send("session_transfer", chunk)
+            length = span(seq, errand.source.size).length
+            errand.bytes_sent += length
+            errand.progress("sending", seq * CHUNK_BYTES + length, now=False)
 
     async def _answer(self, errand: _Errand, shot: OneShot) -> SessionReceived:
         """Wait for what the receiver says of this session. Raises Refused with its reason, Unavailable."""
@@ -278,5 +277,17 @@ def _refusal(errand: _Errand, reason: str) -> HoplineError:
     return Refused(f"{errand.asked.peer} refused the session: {plain(reason[:MAX_SHOWN])}", code="transfer_refused")
 
 
-async def _nothing() -> bytes:
-    return b""
+def _chunk(errand: _Errand, seq: int, packing: bool) -> SessionTransfer:
+    """The frame of one chunk. Blocking. Raises TranscriptLost."""
+    source = errand.source
+    data = source.read(seq)
+    block = packed(data) if packing else None
+    return SessionTransfer(
+        session_id=errand.asked.session_id,
+        cwd=errand.cwd,
+        seq=seq,
+        total=source.total,
+        digest=source.digest,
+        data=data if block is None else block,
+        packed=UNSET if block is None else True,
+    )

@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import lz4.block
 import pytest
 from transfer_wire import PLAIN, Side, Wire, frame, pieces, transcript
 
@@ -13,6 +14,7 @@ from hopline.fleet.ledger import Ledger
 from hopline.fleet.transfer_intake import Intake
 from hopline.fleet.transfer_receiver import Receiver
 from hopline.wire.peer.limits import CHUNK_BYTES
+from hopline.wire.peer.negotiation import FEATURES, SESSION_LZ4
 from hopline.wire.peer.transfer import SessionOffer, SessionTransfer
 
 CWD = "/home/x/app"
@@ -385,6 +387,58 @@ def test_an_answer_whose_connection_is_gone_goes_by_the_link(tmp_path: Path) -> 
         await desk.chunk(data, 0)
         ((peer, kind, _),) = desk.wire.by_link
         assert (peer, kind) == ("a-00000000", "session_received")
+
+    run(tmp_path, test)
+
+
+def test_a_compressed_chunk_is_taken_where_it_was_agreed_to(tmp_path: Path) -> None:
+    """PL-TRANSFER-PACKED."""
+    data = transcript(tmp_path / "t", 2 * CHUNK_BYTES + 9)
+
+    async def test(desk: Desk) -> None:
+        for seq, piece in enumerate(pieces(data)):
+            block = lz4.block.compress(piece, store_size=True)
+            await desk.chunk(data, seq, data=block, packed=True)
+        assert [kind for kind, _ in desk.side.said()] == ["session_received"]
+        assert desk.placed.read_bytes() == data
+
+    run(tmp_path, test)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        b"",
+        b"\x00\x00\x08",
+        b"\x00\x00\x08\x00",
+        b"\x00\x00\x08\x00garbage",
+        lz4.block.compress(b"x" * (CHUNK_BYTES + 1), store_size=True),
+        lz4.block.compress(b"x" * (CHUNK_BYTES - 1), store_size=True),
+        b"\x00\x00\x08\x00" + lz4.block.compress(b"x" * (CHUNK_BYTES - 1), store_size=False),
+        b"\x00\x00\x08\x00" + lz4.block.compress(b"x" * (CHUNK_BYTES + 1), store_size=False),
+        b"\xff\xff\xff\xff" + lz4.block.compress(b"x" * CHUNK_BYTES, store_size=False),
+    ],
+)
+def test_a_block_that_does_not_hold_a_chunk_is_refused(tmp_path: Path, block: bytes) -> None:
+    data = transcript(tmp_path / "t", 2 * CHUNK_BYTES)
+
+    async def test(desk: Desk) -> None:
+        await desk.chunk(data, 0, data=block, packed=True)
+        await desk.offer(data)  # waits for the write
+        said = [answer for _, answer in desk.side.said()]
+        assert "refused" in said[0]
+        assert list(desk.parts.iterdir()) == []
+
+    run(tmp_path, test)
+
+
+def test_a_compressed_chunk_that_was_not_agreed_to_is_refused(tmp_path: Path) -> None:
+    data = transcript(tmp_path / "t", 2 * CHUNK_BYTES)
+
+    async def test(desk: Desk) -> None:
+        side = Side(features=FEATURES - {SESSION_LZ4})
+        await desk.chunk(data, 0, side, data=lz4.block.compress(pieces(data)[0]), packed=True)
+        assert "not agreed" in refusals(side)[0]
 
     run(tmp_path, test)
 

@@ -110,6 +110,22 @@ def test_every_chunk_repeats_the_claim_and_only_the_last_may_be_short(tmp_path: 
     run(tmp_path, test, features=PLAIN)
 
 
+def test_where_it_was_agreed_chunks_are_compressed_if_that_makes_them_smaller(tmp_path: Path) -> None:
+    """PL-TRANSFER-PACKED."""
+    data = transcript(tmp_path / "t", CHUNK_BYTES) + os.urandom(CHUNK_BYTES)
+    (tmp_path / "t").write_bytes(data)
+
+    async def test(pair: Pair) -> None:
+        sent = await pair.send(tmp_path / "t")
+        said = [msgspec.json.decode(one.payload) for one in pair.wire.sent if one.msg_type == "session_transfer"]
+        assert [one.get("packed") for one in said] == [True, None]
+        assert len(said[0]["data"]) < 200_000
+        assert sent.bytes_sent == 2 * CHUNK_BYTES
+        assert pair.placed.read_bytes() == data
+
+    run(tmp_path, test)
+
+
 def test_a_cut_transfer_goes_on_by_itself_where_the_receiver_stands(tmp_path: Path) -> None:
     data = transcript(tmp_path / "t", 6 * CHUNK_BYTES)
 

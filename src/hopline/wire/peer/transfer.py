@@ -21,6 +21,8 @@ class SessionTransfer(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the whole transcript, in hex."""
     data: bytes
     """Base64 on the wire, standard alphabet with padding: 524,288 bytes, fewer in the last chunk."""
+    packed: bool | UnsetType = UNSET
+    """Ours, feature `session-lz4`: `data` is the chunk's length (u32, little endian) and one LZ4 block of it."""
 
 
 class SessionReceived(msgspec.Struct, frozen=True, kw_only=True):
