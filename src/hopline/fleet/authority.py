@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from hopline.errors import HoplineError
 from hopline.fleet import lease_answers
-from hopline.fleet.lease_records import Decision, Lease, Outcome
+from hopline.fleet.lease_records import Decision, Outcome
 from hopline.fleet.lease_rules import Request, Unsound, check_claim, check_list, check_release
 from hopline.fleet.lease_writer import LeaseWriter
 from hopline.fleet.leases import LeaseTable, Moment
@@ -49,19 +49,6 @@ class Authority:
     async def renew(self, owners: Iterable[str]) -> None:
         """Let the leases of these owners last on. Raises Unavailable when that cannot be written."""
         await self._step(lambda table, at: _renewed(table, owners, at))
-
-    async def in_the_way(self, owner: str, kind: str, values: Iterable[str]) -> list[tuple[str, Lease, Moment]]:
-        """For each value that another owner holds exclusively: the value, that lease, and when that was looked at."""
-        found: list[tuple[str, Lease, Moment]] = []
-
-        def look(table: LeaseTable, at: Moment) -> Decision:
-            for value in values:
-                if (lease := table.in_the_way(owner, kind, value, at)) is not None:
-                    found.append((value, lease, at))
-            return Decision(Outcome.LIST)
-
-        await self._step(look)
-        return found
 
     async def _step(self, act: Callable[[LeaseTable, Moment], Decision]) -> tuple[Decision, Moment]:
         table = self._table

@@ -46,6 +46,11 @@ def stamp(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def seconds_of(text: str) -> int:
+    """Seconds since the epoch of a time as leases carry it. Raises ValueError."""
+    return round(datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp())
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A checked `lease_claim`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from hopline.errors import HoplineError, Unavailable
+from hopline.errors import HoplineError, Misuse, Unavailable
 from hopline.fleet.lease_records import Change, Saved
 from hopline.fleet.lease_store import LeaseStore
 
@@ -31,7 +31,7 @@ class _Commit:
 
 
 class LeaseWriter:
-    """Writes in its own thread. Made and called on the event loop's thread.
+    """Writes in its own thread, which the first `load` starts. Called on the event loop's thread.
 
     When a commit fails, so does everything that was handed in after it until the next `load`: it was decided by a
     table that is ahead of the disk.
@@ -46,28 +46,36 @@ class LeaseWriter:
         """Told on the loop, before who waits for them is: how many commits were written together, or why they were
         not. It is told also of those that nobody waits for any more."""
         self._open_store = open_store
-        self._loop = asyncio.get_running_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._queue: SimpleQueue[_Load | _Commit | None] = SimpleQueue()
         self._held: list[_Load | None] = []
         self._thread = threading.Thread(target=self._run, name="lease-writer", daemon=True)
-        self._thread.start()
 
     def load(self) -> "asyncio.Future[Saved]":
         """What the disk holds. Fails with HoplineError when the database cannot be had."""
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+            self._thread.start()
         done: asyncio.Future[Saved] = self._loop.create_future()
         self._queue.put(_Load(done))
         return done
 
     def commit(self, changes: Sequence[Change]) -> "asyncio.Future[None]":
-        """Done when `changes`, and all that was handed in before, is on the disk. Fails with Unavailable."""
+        """Done when `changes`, and all that was handed in before, is on the disk. Fails with Unavailable.
+
+        Raises Misuse before the first `load`.
+        """
+        if self._loop is None:
+            raise Misuse("leases were decided before what the disk holds was known")
         done: asyncio.Future[None] = self._loop.create_future()
         self._queue.put(_Commit(changes, done))
         return done
 
     def close(self) -> None:
         """Write what was handed in, and wait for that."""
-        self._queue.put(None)
-        self._thread.join()
+        if self._thread.is_alive():
+            self._queue.put(None)
+            self._thread.join()
 
     def _run(self) -> None:
         store: LeaseStore | None = None
@@ -136,6 +144,7 @@ class LeaseWriter:
                 one.set_result(None)
 
     def _later(self, call: Callable[..., None], *values: object) -> None:
+        assert self._loop is not None
         try:
             self._loop.call_soon_threadsafe(call, *values)
         except RuntimeError:

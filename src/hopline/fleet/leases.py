@@ -131,15 +131,6 @@ class LeaseTable:
                     self._shelf.renew(replace(lease, expires_at=expires_at))
                     self._changes.append(Renewed(lease.fence, expires_at))
 
-    def sweep(self, at: Moment) -> None:
-        """End what has run out, as every other step does first."""
-        self._sweep(at)
-
-    def in_the_way(self, owner: str, kind: str, value: str, at: Moment) -> Lease | None:
-        """The exclusive lease of another owner that overlaps; of several the one that expires last."""
-        self._sweep(at)
-        return self._blocking(owner, kind, value)
-
     def _blocking(self, owner: str, kind: str, value: str) -> Lease | None:
         others = [one for one in self._shelf.exclusive(kind, value) if one.owner != owner]
         return min(others, key=lambda one: (-one.expires_at, one.id), default=None)
