@@ -1,4 +1,4 @@
-"""The one entry point: hands the process to the command line, a run server or a relay, importing only that one."""
+"""The one entry point: hands the process to the command line, a server, the hub or a relay, importing only that one."""
 
 import sys
 
@@ -28,8 +28,8 @@ def main() -> int:
 def _part() -> int:
     """Run the part that argv[1] names.
 
-    The relay and the run server are daemons that start by entry point; a bridge starts once a connection and cannot
-    wait for the parser; everything else is the command line.
+    The relay, the run server and the hub are daemons that start by entry point; a bridge starts once a connection and
+    cannot wait for the parser; everything else is the command line.
     """
     match sys.argv[1:2]:
         case ["worker-relay"]:
@@ -40,6 +40,10 @@ def _part() -> int:
             from hopline.run.main import main as run_server
 
             return run_server(sys.argv[2:])
+        case ["hub-server"]:
+            from hopline.fleet.main import main as hub
+
+            return hub(sys.argv[2:])
         case ["bridge"]:
             from hopline.cli.bridge import bridge
 

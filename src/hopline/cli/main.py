@@ -28,6 +28,8 @@ COMMANDS = {
     "restart": ("hopline.cli.control:restart", "Retire the worker and start its command again in the same run."),
     "stop": ("hopline.cli.control:stop", "End a run and say what became of its processes."),
     "web": ("hopline.cli.web:web", "Show every run of this machine in the browser."),
+    "hub": ("hopline.cli.hub:hub", "Serve, look at or end the hub that links your machines."),
+    "peer": ("hopline.cli.peer:peer", "Pair with your other machines and see what runs there."),
     "bridge": ("hopline.cli.bridge_command:bridge", "Copy a run's wire over stdin and stdout; for ssh."),
     "doctor": ("hopline.cli.doctor:doctor", "Look for orphans, stale sockets and broken journals."),
     "prune": ("hopline.cli.prune:prune", "Remove runs that ended long ago."),

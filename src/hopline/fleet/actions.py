@@ -87,6 +87,16 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Opened:
+    """The connection is authenticated; messages of it may follow."""
+
+    conn: int
+    peer: str
+    features: frozenset[str]
+    transient: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Settled:
     """How the opening of an ordered connection ended."""
 
@@ -119,4 +129,4 @@ class Note:
     text: str
 
 
-Action: TypeAlias = Write | Close | Dial | Deliver | Settled | Linked | Unlinked | Note
+Action: TypeAlias = Write | Close | Dial | Deliver | Opened | Settled | Linked | Unlinked | Note

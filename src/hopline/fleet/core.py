@@ -121,14 +121,22 @@ class HubCore:
             self._handle(channel, channel.machine.receive_eof(), now)
 
     def closed(self, conn: int, reason: str, now: float) -> None:
-        """The connection is gone, or the owner wants it to be."""
+        """The connection is gone."""
         channel = self.channel(conn)
         if channel is not None:
             self._state.end(channel, reason, now, abort=True)
 
+    def hang_up(self, conn: int, reason: str, now: float) -> None:
+        """The owner has no more use for the connection; what was written is sent first."""
+        channel = self.channel(conn)
+        if channel is not None:
+            self._state.end(channel, reason, now)
+
     def send(self, conn: int, msg_type: str, payload: Payload, now: float) -> bool:
-        """One message. False when that connection is not open, or holds too many already. Raises Misuse when it is
-        longer than a frame may be."""
+        """One message. False when that connection is not open, or holds too many already.
+
+        Raises Misuse when it is longer than a frame may be.
+        """
         channel = self.channel(conn)
         return (
             channel is not None

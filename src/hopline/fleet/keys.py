@@ -123,7 +123,9 @@ class FileKeys:
 
     def addresses(self, peer: str) -> list[str]:
         """Where to look for the peer, the newest first."""
-        return [known.addr for known in self.meta(peer).addrs]
+        known = self.meta(peer)
+        found = [each.addr for each in known.addrs]
+        return found if known.addr is None or known.addr in found else [known.addr, *found]
 
     def note_addresses(self, peer: str, addresses: list[str], seconds: int, *, seen: bool) -> None:
         """Put these first, the first of them foremost. Written when the order has changed, or the peer was long away.

@@ -35,7 +35,8 @@ def heard(state: CoreState, channel: Channel, frame: Envelope, now: float) -> No
     told = decode_payload(frame)
     if channel.role is not Role.LINK or not isinstance(told, Heartbeat):
         return
-    addresses = state.neighbours.heard(channel.peer, told, channel.source, now)
+    ahead = frame.timestamp - state.wall(now)
+    addresses = state.neighbours.heard(channel.peer, told, channel.source, now, ahead)
     if addresses:
         proven = [channel.address] if channel.address else []
         fresh = proven + [address for address in addresses if address not in proven]

@@ -26,6 +26,8 @@ class Neighbour:
     capabilities: Capabilities | None = None
     rows: tuple[SessionRow, ...] = ()
     sessions: PeerSessions | None = None
+    clock_seconds: float | None = None
+    """How far its clock is ahead of ours."""
 
 
 class Neighbours:
@@ -49,9 +51,13 @@ class Neighbours:
         if version:
             self._heard[peer] = replace(self.of(peer), version=version)
 
-    def heard(self, peer: str, heartbeat: Heartbeat, source: str, now: float) -> list[str]:
-        """Take in a heartbeat. Returns the addresses that it offers, as far as they make sense from `source`."""
-        known = self.of(peer)
+    def heard(self, peer: str, heartbeat: Heartbeat, source: str, now: float, ahead_millis: int) -> list[str]:
+        """Take in a heartbeat. Returns the addresses that it offers, as far as they make sense from `source`.
+
+        Args:
+            ahead_millis: by how much the clock that stamped it is ahead of ours.
+        """
+        known = replace(self.of(peer), clock_seconds=round(ahead_millis / 1000, 1))
         if heartbeat.sessions is not UNSET:
             rows = tuple(heartbeat.sessions[:MAX_SESSIONS])
             ids = frozenset(

@@ -1,6 +1,6 @@
 """How connections begin, pure: who may, what is proved, and what an opened connection becomes."""
 
-from hopline.fleet.actions import Close, DialOrder
+from hopline.fleet.actions import Close, DialOrder, Opened
 from hopline.fleet.admission import bucket
 from hopline.fleet.channels import Channel, Door, Role
 from hopline.fleet.linking import register
@@ -92,6 +92,7 @@ def authenticated(state: CoreState, channel: Channel, event: Authenticated, now:
     if event.used_pending:
         state.note("info", f"paired with {peer}")
     _note_place(state, channel, event, now)
+    state.actions.append(Opened(channel.conn, peer, event.features, event.transient))
     state.settle(channel, event)
     if event.transient:
         channel.role = Role.ONE_SHOT if channel.inbound else Role.ERRAND

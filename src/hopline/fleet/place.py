@@ -9,7 +9,7 @@ import msgspec
 
 from hopline.errors import Unavailable
 from hopline.serve.unix import bind
-from hopline.settings import fleet_folder, home, hub_socket_path, private_folder, runtime_folder
+from hopline.settings import fleet_folder, hub_socket_path, private_folder, runtime_folder
 from hopline.wire.hub.peers import HubRecord
 
 RECORD_FILE = "hub.json"
@@ -27,7 +27,6 @@ class HubPlace:
     """
 
     def __init__(self) -> None:
-        private_folder(home())
         self.folder = private_folder(fleet_folder())
         self.socket_path = hub_socket_path()
 
@@ -62,12 +61,11 @@ class HubPlace:
         temporary.replace(path)
 
     def withdraw(self) -> None:
-        """The hub ends: nobody shall look for it."""
-        (self.folder / RECORD_FILE).unlink(missing_ok=True)
+        """The hub ends. The record stays: the next hub listens where peers know this one to be."""
         self.socket_path.unlink(missing_ok=True)
 
     def read(self) -> HubRecord | None:
-        """The record; None without one. Raises Unavailable when it cannot be understood."""
+        """The record of this hub, or of the last one; None without any. Raises Unavailable if unreadable."""
         path = self.folder / RECORD_FILE
         try:
             return msgspec.json.decode(path.read_bytes(), type=HubRecord)

@@ -132,6 +132,8 @@ class PeerRow(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None
     """Why the last try failed."""
     sessions: int | None = None
+    clock_seconds: float | None = None
+    """How far its clock is ahead of ours, by its last heartbeat."""
 
 
 class PeerList(msgspec.Struct, frozen=True, kw_only=True):

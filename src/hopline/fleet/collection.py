@@ -1,0 +1,124 @@
+"""What this machine tells its peers of itself: its live runs every 5 s, its tools and addresses every 10 minutes."""
+
+import asyncio
+import os
+import platform
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from hopline import __version__
+from hopline.errors import HoplineError
+from hopline.rendering import seconds_since
+from hopline.roster import LocalRuns, Row
+from hopline.wire.peer.heartbeat import Capabilities, SessionRow, Telemetry, Tool
+from hopline.wire.peer.texts import shown
+
+COLLECT_SECONDS = 5.0
+LOOK_AROUND_SECONDS = 600.0
+"""How often tools and addresses are looked for again."""
+
+TOOLS = ("claude", "git", "gh", "python3", "node", "docker")
+VERSION_SECONDS = 2.0
+"""How long a tool may take to say its version."""
+
+_STATUSES = {
+    "starting": "Processing",
+    "running": "Processing",
+    "pausing": "Processing",
+    "paused": "Waiting",
+    "stopping": "Processing",
+}
+
+
+def session_row(row: Row) -> SessionRow:
+    """A live run as peers list it. Its id is what HOPLINE_SESSION is for its worker, so leases are renewed by it."""
+    record = row.record
+    return SessionRow(
+        pid=record.pid,
+        project=shown(record.name or Path(record.cwd).name or record.cwd),
+        session_id=record.id,
+        status="Waiting" if record.waiting else _STATUSES.get(record.status, "Unknown"),
+        telemetry=Telemetry("No transcript", False),
+        elapsed_secs=int(seconds_since(record.started_at)),
+    )
+
+
+def capabilities() -> Capabilities:
+    """The tools on PATH. Takes seconds at worst."""
+    tools = {name: _tool(name) for name in TOOLS}
+    system = "macos" if platform.system() == "Darwin" else platform.system().lower()
+    arch = {"arm64": "aarch64", "amd64": "x86_64"}.get(platform.machine().lower(), platform.machine().lower())
+    return Capabilities(claudectl_version=__version__, os=system, arch=arch, tools=tools)
+
+
+def _tool(name: str) -> Tool:
+    path = shutil.which(name)
+    if path is None:
+        return Tool("missing")
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=VERSION_SECONDS,
+            check=False,
+            start_new_session=True,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return Tool("present")
+    lines = done.stdout.decode("utf-8", "replace").splitlines()
+    return Tool("present", shown(lines[0].strip()) or None if lines and done.returncode == 0 else None)
+
+
+class Collection:
+    """Keeps what the hub tells current.
+
+    Args:
+        collected: is given the sessions and the monotonic time of the look.
+        equipped: is given the tools and the addresses.
+        listen: the addresses at present.
+    """
+
+    def __init__(
+        self,
+        collected: Callable[[list[SessionRow], float], None],
+        equipped: Callable[[Capabilities, list[str]], None],
+        listen: Callable[[], list[str]],
+    ) -> None:
+        self._collected = collected
+        self._equipped = equipped
+        self._listen = listen
+        self._runs = LocalRuns()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._look_around())
+            while True:
+                self.collect(await asyncio.to_thread(self._sessions))
+                await asyncio.sleep(COLLECT_SECONDS)
+
+    def collect(self, rows: list[SessionRow]) -> None:
+        """These are the live runs now."""
+        self._collected(rows, time.monotonic())
+
+    def _sessions(self) -> list[SessionRow]:
+        try:
+            roster = self._runs.look(time.monotonic())
+        except (HoplineError, OSError):
+            return []
+        return [session_row(row) for row in roster.rows.values() if row.live]
+
+    async def _look_around(self) -> None:
+        while True:
+            self._equipped(await asyncio.to_thread(capabilities), await asyncio.to_thread(self._listen))
+            await asyncio.sleep(LOOK_AROUND_SECONDS)
+
+
+def host_name() -> str:
+    """What this machine calls itself."""
+    return os.environ.get("HOSTNAME") or os.uname().nodename

@@ -1,0 +1,190 @@
+"""The hub's process.
+
+hopline hub-server [--listen ADDR:PORT] [--json]   in the foreground, its log on stderr
+hopline hub-server --detached                      started by a command: reports in one line on fd 1, logs to hub.log
+"""
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hopline.errors import HoplineError, Unavailable, UsageError
+from hopline.fleet.place import HubPlace
+from hopline.records import StartFailed
+from hopline.settings import RelaySettings, load_settings
+from hopline.wire.hub.peers import HubRecord, HubServing
+from hopline.wire.peer.limits import DEFAULT_PORT
+
+if TYPE_CHECKING:
+    from hopline.fleet.serving import Listen
+
+STARTING_SECONDS = 5.0
+"""How long a hub that holds the lock may take to serve, or to leave."""
+POLL_SECONDS = 0.02
+
+_COLOURS = {logging.DEBUG: "2", logging.WARNING: "33", logging.ERROR: "31"}
+
+
+def main(argv: list[str]) -> int:
+    """Be the hub. Returns the exit status; the report or stderr has said what went wrong by then."""
+    if argv == ["--detached"]:
+        return _detached()
+    try:
+        return _foreground(*_options(argv))
+    except HoplineError as error:
+        sys.stderr.write(f"hopline: {error}\n")
+        return error.exit_status
+
+
+def _options(argv: list[str]) -> tuple[str | None, bool]:
+    listen: str | None = None
+    as_json = False
+    rest = list(argv)
+    while rest:
+        match rest.pop(0):
+            case "--json":
+                as_json = True
+            case "--listen" if rest:
+                listen = rest.pop(0)
+            case other:
+                raise UsageError(f"{other!r} is no option of the hub; see: hopline hub serve --help")
+    return listen, as_json
+
+
+def _foreground(listen: str | None, as_json: bool) -> int:
+    place = HubPlace()
+    lock = place.hold_lock()
+    if lock is None:
+        record = place.read()
+        told = "" if record is None else f" (pid {record.pid}, {record.listen})"
+        raise Unavailable(f"a hub of this home runs already{told}; end it with: hopline hub stop")
+    _log_to(sys.stderr.isatty() and not os.environ.get("NO_COLOR"), brief=True)
+
+    def started(record: HubRecord) -> None:
+        if as_json:
+            sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
+            sys.stdout.flush()
+        if record.chosen_port:
+            _log.warning("port %s is taken; another one was chosen", DEFAULT_PORT)
+        _log.info("%s listens at %s", record.identity, record.listen)
+
+    try:
+        _run(place, listen, started)
+    finally:
+        os.close(lock)
+    return 0
+
+
+def _detached() -> int:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    serving = False
+
+    def started(record: HubRecord) -> None:
+        nonlocal serving
+        serving = True
+        _report(HubServing(record))
+        log_file = place.open_log()
+        nowhere = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        for source, target in ((nowhere, 0), (nowhere, 1), (log_file, 2)):
+            os.dup2(source, target)
+        os.close(nowhere)
+        os.close(log_file)
+        _log_to(False, brief=False)
+        _log.info("%s listens at %s", record.identity, record.listen)
+
+    try:
+        place = HubPlace()
+        deadline = time.monotonic() + STARTING_SECONDS
+        while (lock := place.hold_lock()) is None:
+            record = place.read()
+            if record is not None and place.answers():
+                _report(HubServing(record))
+                return 0
+            if time.monotonic() > deadline:
+                raise Unavailable("another hub holds this home and does not serve; see: hopline hub status")
+            time.sleep(POLL_SECONDS)
+        _run(place, None, started)
+        os.close(lock)
+    except (HoplineError, OSError) as error:
+        if serving:
+            _log.exception("the hub failed")
+        elif isinstance(error, HoplineError):
+            _report(StartFailed(code="operation_failed", message=str(error), exit_code=error.exit_status))
+        else:
+            where = f"{error.filename}: " if error.filename else ""
+            _report(StartFailed(code="operation_failed", message=f"cannot start the hub: {where}{error.strerror}."))
+        return 1
+    return 0
+
+
+def _run(place: HubPlace, listen: str | None, started: Callable[[HubRecord], None]) -> None:
+    from hopline.fleet.serving import serve
+    from hopline.worker.descriptors import allow_many
+
+    relay = load_settings().relay
+    allow_many()
+    gc.freeze()
+    asyncio.run(serve(place, relay, _where(relay, listen), started))
+
+
+def _where(relay: RelaySettings, listen: str | None) -> "Listen":
+    from hopline.fleet.serving import Listen
+
+    if listen is None:
+        return Listen(relay.listen_addr, relay.listen_port, explicit=False)
+    from ipaddress import ip_address
+
+    host, colon, port = listen.rpartition(":")
+    if listen.endswith("]") or not colon or (listen.count(":") > 1 and not host.endswith("]")):
+        host, port = listen, str(relay.listen_port)
+    try:
+        literal = ip_address(host.removeprefix("[").removesuffix("]"))
+        number = int(port)
+    except ValueError:
+        number, literal = -1, None
+    if literal is None or not 0 <= number < 65536:
+        raise UsageError(f"--listen {listen!r} is no ADDR:PORT; write for example 0.0.0.0:{DEFAULT_PORT}.")
+    return Listen(str(literal), number, explicit=True)
+
+
+def _report(report: HubServing | StartFailed) -> None:
+    try:
+        sys.stdout.write(msgspec.json.encode(report).decode() + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_RDWR), 1)  # the starter has left; the hub serves the next one
+
+
+class _Lines(logging.Formatter):
+    """One readable line an entry, in colour where asked."""
+
+    def __init__(self, *, colour: bool, brief: bool) -> None:
+        super().__init__("%(asctime)s %(message)s", "%H:%M:%S" if brief else "%Y-%m-%d %H:%M:%S")
+        self._colour = colour
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = super().format(record)
+        if record.levelno >= logging.WARNING and not self._colour:
+            line = line.replace(record.message, f"{record.levelname.lower()}: {record.message}", 1)
+        code = _COLOURS.get(record.levelno)
+        return f"\x1b[{code}m{line}\x1b[0m" if self._colour and code else line
+
+
+def _log_to(colour: bool, *, brief: bool) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Lines(colour=colour, brief=brief))
+    root = logging.getLogger("hopline")
+    root.handlers[:] = [handler]
+    root.setLevel(logging.DEBUG if os.environ.get("HOPLINE_HUB_DEBUG") else logging.INFO)
+    root.propagate = False
+
+
+_log = logging.getLogger("hopline.hub")
