@@ -143,6 +143,7 @@ def test_a_phone_shows_rows_in_its_width(web: Web, browser: Browser) -> None:
     assert box["height"] >= 44
     watched.locator("a.run").tap()
     expect(watched.locator(".run-bar h1")).to_be_visible()
+    watched.wait_for_claim("^live")
     assert watched.page.evaluate("document.documentElement.scrollWidth") <= 360
     for button in watched.locator(".controls button:visible, .tabs button, .prompt button").all():
         box = button.bounding_box()

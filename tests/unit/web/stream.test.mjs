@@ -268,3 +268,17 @@ test("a request gets its own Response, a refusal its words, and a lost one is sa
   mock.timers.tick(30_000);
   await assert.rejects(again, Disconnected);
 });
+
+test("a connection that rests while something is asked answers it first", async () => {
+  const requests = new Requests("0123456789ab", "me");
+  const answer = requests.ask("query.snapshot");
+  requests.rest();
+  await settle();
+  requests.rest();
+  assert.equal(sockets[0].closed, false);
+  sockets[0].say({ request_id: sockets[0].sent[0].request_id, ok: true, events: [] });
+  assert.equal((await answer).ok, true);
+  requests.rest();
+  await settle();
+  assert.equal(sockets[0].closed, true);
+});

@@ -17,7 +17,7 @@ export function controls(page) {
   const why = plain ? NO_AGENT : nothing;
   const paused = page.status === "paused" || page.status === "pausing";
   const described = plain ? "no-agent" : nothing;
-  return html`<div class="controls ${plain ? "plain" : ""} ${page.isOver ? "over" : ""}" role="group" aria-label="Controls">
+  return html`<div class="controls ${steerable ? "" : "plain"} ${page.isOver ? "over" : ""}" role="group" aria-label="Controls">
     <button type="button" ?disabled=${off} title="SIGINT to the worker (.)" @click=${() => steering.interrupt()}>Interrupt</button>
     <button type="button" class="agents" ?disabled=${unable} title=${why} aria-describedby=${described} @click=${() => steer(page)}>Steer…</button>
     <button type="button" class="agents" ?disabled=${unable || paused} title=${why} aria-describedby=${described} @click=${() => steering.pause()}>Pause</button>

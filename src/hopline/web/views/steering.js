@@ -127,13 +127,17 @@ export class Steering {
    * @returns {Promise<{ answer: string, events: RunEvent[] }>}  with the event that records it, when one does
    */
   async chat(text, thread = null) {
-    const { chat, events } = await this.#chat.ask("query.chat", { text, thread_id: thread }, 0);
-    return { answer: chat?.answer ?? "", events };
+    try {
+      const { chat, events } = await this.#chat.ask("query.chat", { text, thread_id: thread }, 0);
+      return { answer: chat?.answer ?? "", events };
+    } finally {
+      this.#chat.rest();
+    }
   }
 
   /** Nothing more is read for now: a run that is over is served only for whoever is connected. */
   rest() {
-    this.#history.close();
+    this.#history.rest();
   }
 
   /** Leave the run. */

@@ -29,6 +29,8 @@ export class Requests {
   #connection = null;
   /** @type {Map<string, { resolve: (response: Response) => void, reject: (error: Error) => void }>} */
   #pending = new Map();
+  /** Requests without their Response. */
+  #under = 0;
 
   /**
    * @param {string} runId
@@ -50,6 +52,21 @@ export class Requests {
    * @throws {Disconnected} it is not known what became of the request
    */
   async ask(type, fields = {}, millis = REQUEST_MILLIS) {
+    this.#under += 1;
+    try {
+      return await this.#answer(type, fields, millis);
+    } finally {
+      this.#under -= 1;
+    }
+  }
+
+  /** End the connection unless something is asked. */
+  rest() {
+    if (this.#under === 0) this.close();
+  }
+
+  /** @param {string} type @param {object} fields @param {number} millis @returns {Promise<Response>} */
+  async #answer(type, fields, millis) {
     this.#connection ??= this.#dial();
     const connection = await this.#connection;
     const request_id = newId();
