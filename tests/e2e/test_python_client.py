@@ -205,6 +205,46 @@ def test_a_run_whose_server_is_killed_is_told_from_one_that_ended() -> None:
     assert items[-1] == Finished(Position(len(given(items)), items[-1].position.store_id), complete=False)  # type: ignore[union-attr]  # the last item is Finished
 
 
+@pytest.mark.parametrize("way", ["gateway", "socket"])
+def test_without_its_record_a_run_whose_server_is_killed_is_told_from_a_quiet_one_too(
+    way: str, gateway: dict[str, Any]
+) -> None:
+    record = detached("--", "sh", "-c", "echo up; sleep 60")
+    wait_for_output(record["id"], b"up")
+    target = run_socket_url(gateway, record["id"]) if way == "gateway" else record["socket_path"]
+
+    async def watch() -> list[Item]:
+        items: list[Item] = []
+        async with hopline.client.open(target, backoff_seconds=[0.5] * 5) as run, asyncio.timeout(30):
+            async for item in run.events():
+                items.append(item)
+                if isinstance(item, RunEvent) and output_of(item):
+                    psutil.Process(record["pid"]).kill()
+                if isinstance(item, Disconnected) and way == "socket":
+                    await asyncio.to_thread(cli_rig.hopline, "logs", record["id"])  # which reopens it there
+        return items
+
+    items = asyncio.run(watch())
+    assert given(items) == recorded(record["id"])
+    assert any(isinstance(item, Reconnected) and item.missed_nothing for item in items)
+    assert isinstance(items[-1], Finished)
+    assert not items[-1].complete
+
+
+def test_a_socket_that_nobody_serves_any_more_is_said_to_be_unreachable() -> None:
+    record = detached("--", "sh", "-c", "echo up; sleep 60")
+    wait_for_output(record["id"], b"up")
+
+    async def watch() -> None:
+        async with hopline.client.open(record["socket_path"], backoff_seconds=[0.1] * 5) as run:
+            async for item in run.events():
+                if isinstance(item, RunEvent) and output_of(item):
+                    psutil.Process(record["pid"]).kill()
+
+    with pytest.raises(Unavailable, match="5 attempts"):
+        asyncio.run(watch())
+
+
 @pytest.mark.parametrize(
     ("way", "cuts", "most_seconds"), [("unix", 150, 0.02), ("websocket", 100, 0.03), ("ssh", 5, 0.3)]
 )

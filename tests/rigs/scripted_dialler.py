@@ -12,8 +12,8 @@ from hopline.errors import HoplineError, RunGone
 from hopline.records import RunRecord
 from hopline.wire.client.requests import decode_request
 
-Step = bytes | BaseException | Callable[[dict[str, Any]], bytes]
-"""A message to give; an error to raise; or a function of the last request, for messages that echo it."""
+Step = bytes | float | BaseException | Callable[[dict[str, Any]], bytes]
+"""A message to give; seconds to wait; an error to raise; or a function of the last request, for what echoes it."""
 
 
 class ScriptedChannel:
@@ -22,6 +22,7 @@ class ScriptedChannel:
     def __init__(self, steps: Iterable[Any]) -> None:
         self._steps = deque(steps)
         self.sent: list[dict[str, Any]] = []
+        self._due: float | None = None
         self.closed = False
         self.gone = False
         self.why: HoplineError | None = None
@@ -40,12 +41,23 @@ class ScriptedChannel:
         await asyncio.sleep(0)
         if not self._steps:
             return None
+        await self._wait(self._steps[0])
         step = self._steps.popleft()
-        if step is ...:
-            await asyncio.Event().wait()
+        if isinstance(step, float):
+            self._due = None
+            return await self.receive()
         if isinstance(step, BaseException):
             raise step
         return step(self.sent[-1]) if callable(step) else step
+
+    async def _wait(self, step: Any) -> None:
+        """Whoever gives up waiting meanwhile has taken nothing."""
+        if step is ...:
+            await asyncio.Event().wait()
+        if isinstance(step, float):
+            now = asyncio.get_running_loop().time()
+            self._due = now + step if self._due is None else self._due
+            await asyncio.sleep(self._due - now)
 
     async def explain(self) -> HoplineError | None:
         return self.why

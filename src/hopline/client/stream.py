@@ -17,6 +17,7 @@ from hopline.client.frames import read_message
 from hopline.client.items import Executions, Finished, Item, Position, Rebootstrapped
 from hopline.client.requests import labelled
 from hopline.client.resume import GaveUp, Resume, StartOver
+from hopline.client.silence import NothingComes, Silence
 from hopline.errors import ConnectDenied, ConnectFailed, HoplineError, Refused, RunGone, Unavailable, UsageError
 from hopline.wire.client.events import RunEvent
 from hopline.wire.client.responses import Code, Response
@@ -64,6 +65,7 @@ class EventStream(AsyncIterator[Item]):
         self._follow = follow
         self._channel: Channel | None = None
         self._assembler = CheckpointAssembler()
+        self._silence = Silence(dialler, client_id)
         self._ready: deque[Item] = deque()
         self._given: Position | None = None
         self._executions: tuple[bytes, ...] = ()
@@ -151,6 +153,7 @@ class EventStream(AsyncIterator[Item]):
         if deadline is not None:
             await self._wait(deadline - loop.time())
         self._assembler = CheckpointAssembler()
+        self._silence = Silence(self._dialler, self._client_id)
         self._channel = await self._dialler.dial()
         try:
             async with asyncio.timeout(ACKNOWLEDGE_SECONDS):
@@ -186,7 +189,12 @@ class EventStream(AsyncIterator[Item]):
                     raise _Lost("the server did not acknowledge the subscription.")
 
     async def _take_message(self, channel: Channel) -> None:
-        match await self._message(channel):
+        try:
+            message = await self._message(channel)
+        except NothingComes:
+            await self._finish()
+            return
+        match message:
             case EventBatch() as batch:
                 await self._fold(batch)
             case ActiveExecutionsChunk() as chunk:
@@ -199,9 +207,12 @@ class EventStream(AsyncIterator[Item]):
             case _:
                 raise _Lost("the server sent something else than events.")
         if self._complete():
-            self._finished = True
-            self._ready.append(Finished(self._resume.position, self._resume.over))
-            await self._hang_up()
+            await self._finish()
+
+    async def _finish(self) -> None:
+        self._finished = True
+        self._ready.append(Finished(self._resume.position, self._resume.over))
+        await self._hang_up()
 
     async def _fold(self, batch: EventBatch) -> None:
         outcome = self._assembler.batch(batch)
@@ -241,7 +252,10 @@ class EventStream(AsyncIterator[Item]):
         return self._resume.over or not self._follow or self._dialler.live is False
 
     async def _message(self, channel: Channel) -> ServerMessage | Response:
-        line = await channel.receive()
+        if self._dialler.live is None and self._resume.caught_up:
+            line = await self._silence.receive(channel, self._resume.position.sequence)
+        else:
+            line = await channel.receive()
         if line is None:
             told = await channel.explain()
             if told is not None:

@@ -267,3 +267,49 @@ def test_a_reader_that_leaves_hangs_up() -> None:
     dialler = ScriptedDialler([ack(1), frame([1]), ...])
     follow(dialler, most=1)
     assert dialler.channels[0].closed
+
+
+def events_answer(*sequences: int) -> Any:
+    def answer(sent: dict[str, Any]) -> bytes:
+        assert (sent["type"], sent["timeout_ms"]) == ("query.events", 10_000)
+        events = [{"sequence": sequence} for sequence in sequences if sequence > sent["after_sequence"]]
+        response = failed(sent["request_id"], "", "2026-01-01T00:00:00Z", diagnosed("1", "x", "No."))
+        raw = msgspec.Raw(msgspec.json.encode(events))
+        return encode_response(msgspec.structs.replace(response, ok=True, error=None, diagnostic=None, events=raw))
+
+    return answer
+
+
+def test_a_quiet_run_that_only_its_record_answers_for_is_over() -> None:
+    dialler = ScriptedDialler([ack(2), frame([1, 2]), ...], [events_answer()])
+    items, error, _ = follow(dialler)
+    assert error is None
+    assert items[-1] == Finished(Position(2, STORE), complete=False)
+    assert dialler.dialled_at == [0.0, 3.0]
+    assert all(channel.closed for channel in dialler.channels)
+
+
+def test_a_quiet_run_that_lives_is_asked_once_and_followed_on() -> None:
+    dialler = ScriptedDialler([ack(2), frame([1, 2]), 60.0, frame([3]), 60.0, ending(4)], [10.0, events_answer()])
+    items, _, _ = follow(dialler)
+    assert sequences(items) == [1, 2, 3, 4]
+    assert items[-1] == Finished(Position(4, STORE), complete=True)
+    assert dialler.dialled_at == [0.0, 3.0]
+
+
+def test_a_run_that_ends_while_it_is_asked_has_its_end_given() -> None:
+    for answers in ([events_answer(3)], [RunGone("it has left.")], [0.5, events_answer()]):
+        dialler = ScriptedDialler([ack(2), frame([1, 2]), 3.25, ending(3)], answers)
+        items, _, _ = follow(dialler)
+        assert items[-1] == Finished(Position(3, STORE), complete=True)
+
+
+def test_nobody_is_asked_where_it_is_known_whether_the_run_lives() -> None:
+    dialler = ScriptedDialler([ack(2), frame([1, 2]), 60.0, ending(3)], live=True)
+    follow(dialler)
+    assert dialler.dialled_at == [0.0]
+
+
+def test_a_message_that_comes_while_it_is_asked_is_given() -> None:
+    dialler = ScriptedDialler([ack(1), frame([1]), 5.0, frame([2]), ending(3)], [9.0, events_answer()])
+    assert sequences(follow(dialler)[0]) == [1, 2, 3]
