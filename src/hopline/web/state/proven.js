@@ -83,7 +83,7 @@ export function proofOf(run, asked, action) {
       steps.push({ label: "stopped", at: run.status === "stopped" ? (run.endedAt ?? after(told.proven?.at)) : null });
       break;
     case "pause":
-      steps.push({ label: "pausing at the agent's next boundary", at: after(run.since.pausing) });
+      steps.push({ label: "pausing", at: after(run.since.pausing) });
       steps.push({ label: "paused", at: after(run.since.paused) });
       break;
     case "resume":
