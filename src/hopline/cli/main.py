@@ -30,6 +30,7 @@ COMMANDS = {
     "web": ("hopline.cli.web:web", "Show every run of this machine in the browser."),
     "hub": ("hopline.cli.hub:hub", "Serve, look at or end the hub that links your machines."),
     "peer": ("hopline.cli.peer:peer", "Pair with your other machines and see what runs there."),
+    "lease": ("hopline.cli.lease:lease", "Claim what you are about to change, on all your machines."),
     "session": ("hopline.cli.session:session", "Hand conversations to other machines, and list them."),
     "bridge": ("hopline.cli.bridge_command:bridge", "Copy a run's wire over stdin and stdout; for ssh."),
     "doctor": ("hopline.cli.doctor:doctor", "Look for orphans, stale sockets and broken journals."),

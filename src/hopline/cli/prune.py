@@ -110,9 +110,9 @@ def remove(run_id: str) -> bool:
     return True
 
 
-def parse_age(text: str) -> float:
-    """Seconds from `90s`, `15m`, `12h`, `30d` or `2w`. Raises UsageError."""
+def parse_age(text: str, option: str = "--older-than") -> float:
+    """Seconds from `90s`, `15m`, `12h`, `30d` or `2w`. Raises UsageError that names the option."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip().lower())
     if found is None:
-        raise UsageError(f"--older-than {text!r} is not an age; write for example 12h, 30d or 2w.")
+        raise UsageError(f"{option} {text!r} is not a time; write for example 90s, 12h, 30d or 2w.")
     return float(found[1]) * _UNITS[found[2]]
