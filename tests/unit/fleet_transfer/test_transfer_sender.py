@@ -296,6 +296,19 @@ def test_what_the_receiver_would_refuse_is_refused_here(tmp_path: Path, other: d
     run(tmp_path, test)
 
 
+def test_a_peer_is_named_by_what_it_alone_begins_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    transcript(tmp_path / "t", 100)
+
+    async def test(pair: Pair) -> None:
+        assert (await pair.send(tmp_path / "t", peer="b")).peer == "b-00000000"
+        monkeypatch.setattr(pair.wire, "peers", lambda: frozenset({"b-00000000", "b-1", "b"}))
+        assert (await pair.send(tmp_path / "t", peer="b")).peer == "b"
+        with pytest.raises(UsageError, match="begins 2 peers"):
+            await pair.send(tmp_path / "t", peer="b-")
+
+    run(tmp_path, test)
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     async def test(pair: Pair) -> None:
         with pytest.raises(Unavailable, match="nowhere"):
