@@ -6,7 +6,6 @@ Nothing here trusts its input: the session id and the working directory come fro
 import re
 import shlex
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from hopline.wire.peer.texts import is_printable
 
@@ -24,7 +23,7 @@ _OUTSIDE = re.compile(r"[^A-Za-z0-9]")
 class Placement:
     """Where a transcript goes, under the person's home, and what resumes it."""
 
-    path: PurePosixPath
+    path: str
     """Relative to the home folder."""
     resume: str
     """For a shell; everything in it that came from the peer is quoted."""
@@ -70,6 +69,6 @@ def reading(path: str) -> str:
 def place(cwd: str, session_id: str) -> Placement:
     """The place of a session whose id and working directory were found good."""
     return Placement(
-        PurePosixPath(".claude", "projects", slug(cwd), f"{session_id}.jsonl"),
+        f".claude/projects/{slug(cwd)}/{session_id}.jsonl",
         f"cd {shlex.quote(cwd)} && claude --resume {session_id} --fork-session",
     )

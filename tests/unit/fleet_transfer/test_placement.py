@@ -1,7 +1,6 @@
 """Where a conversation is put, and what resumes it."""
 
 import shlex
-from pathlib import PurePosixPath
 
 import pytest
 
@@ -22,7 +21,7 @@ def test_what_is_no_ascii_letter_or_digit_becomes_one_hyphen(cwd: str, name: str
 
 
 def test_a_transcript_goes_under_the_slug_of_its_working_directory() -> None:
-    assert place("/home/x/my_app", "s-1").path == PurePosixPath(".claude/projects/-home-x-my-app/s-1.jsonl")
+    assert place("/home/x/my_app", "s-1").path == ".claude/projects/-home-x-my-app/s-1.jsonl"
 
 
 @pytest.mark.parametrize("cwd", ["/home/x", "/home/x y", "/home/$(reboot)", "/it's `here`; rm -rf ~", '/"'])
