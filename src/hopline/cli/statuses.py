@@ -20,9 +20,12 @@ def meanings() -> list[tuple[str, str]]:
 
     names = {status: outcome.replace("_", " ") for outcome, status in EXIT_STATUS.items() if status}
     shared = {
-        4: "there is no such run, or it has ended and what was asked needs a live one",
-        5: "the run, or the folder of its socket, belongs to somebody else or is open to others",
-        6: "the run's server answered with something else than the client wire",
+        4: "there is no such run, or it has ended and what was asked needs a live one; `hub` and `peer`: no hub runs, "
+        "or that machine is not paired",
+        5: "the run, or the folder of its socket, belongs to somebody else or is open to others; `peer`: the other "
+        "machine refused the key, or another one answered",
+        6: "the run's server answered with something else than the client wire; `peer`: the other machine cannot be "
+        "reached, or does not speak what this needs",
     }
     return [
         (

@@ -23,3 +23,5 @@ class PeerDenied(Unavailable):
 
 class FeatureMissing(Unavailable):
     """The peer does not speak what this needs; nothing was sent."""
+
+    exit_status = 6
