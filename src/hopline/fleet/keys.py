@@ -55,6 +55,8 @@ class FileKeys:
         self._folder = private_folder(folder)
         self._peers = private_folder(folder / "peers")
         self._metas: dict[str, Meta] = {}
+        self._written: dict[str, int] = {}
+        """When each was last written to the disk."""
 
     def identity(self, host: str) -> str:
         """This machine's id, made from `host` when there is none yet. Raises Corrupt when the file holds no id."""
@@ -102,6 +104,7 @@ class FileKeys:
     def forget(self, peer: str) -> bool:
         """Remove the peer's key and addresses. Returns whether there was a key."""
         self._metas.pop(peer, None)
+        self._written.pop(peer, None)
         self._meta_path(peer).unlink(missing_ok=True)
         try:
             self._key_path(peer).unlink()
@@ -144,8 +147,9 @@ class FileKeys:
             addrs=kept,
         )
         self._metas[peer] = after
-        absent = seen and seconds - (before.last_seen or 0) > STALE_SECONDS
+        absent = seen and seconds - self._written.get(peer, 0) > STALE_SECONDS
         if absent or [known.addr for known in kept] != [known.addr for known in before.addrs]:
+            self._written[peer] = seconds
             with contextlib.suppress(OSError):  # where a peer was is worth less than the link to it
                 self._write(self._meta_path(peer), msgspec.json.encode(after).decode(), durable=False)
 
