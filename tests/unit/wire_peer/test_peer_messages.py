@@ -169,7 +169,7 @@ def test_capabilities_are_bounded_and_never_hold_a_credential() -> None:
         "1",
         "linux",
         "x86_64",
-        {"git": Tool("present", "git version " + "9" * 51), "gh": Tool("present"), "claude": Tool()},
+        {"git": Tool("present", "git version " + "9" * 51), "gh": Tool("present"), "claude": Tool("missing")},
     )
     many = capabilities(tools={f"t{number}": {"state": "present"} for number in range(99)})
     assert many is not None

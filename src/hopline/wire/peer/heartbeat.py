@@ -91,8 +91,8 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether a tool is installed. A credential is never sent and never read."""
 
-    state: str = "missing"
-    """`present` or `missing`."""
+    state: str = ""
+    """`present` or `missing`, always sent; anything else reads as missing."""
     version: str | None = None
 
 
@@ -135,7 +135,7 @@ def read_capabilities(heartbeat: Heartbeat) -> Capabilities | None:
 
 def _tool(said: Tool) -> Tool:
     if said.state != "present":
-        return Tool()
+        return Tool("missing")
     return Tool("present", shown(said.version) if said.version else None)
 
 
