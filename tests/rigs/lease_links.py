@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from hopline.errors import Unavailable
-from hopline.fleet.errors import PeerUnreachable
+from hopline.fleet.errors import NotPaired, PeerUnreachable
 from hopline.fleet.ports import PeerSessions
 from hopline.wire.peer.envelope import Envelope, decode, encode
 from hopline.wire.peer.negotiation import FEATURES
@@ -52,6 +52,8 @@ class FakeLinks:
 
     @asynccontextmanager
     async def one_shot(self, peer, *, offer=None):
+        if peer not in self.wire:
+            raise NotPaired(f"{peer} is not paired.")
         if self.unreachable:
             raise PeerUnreachable(f"{peer} cannot be reached.")
         yield FakeOneShot(self, self.wire[peer])

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hopline.errors import UsageError
+from hopline.fleet.ports import Links
 from hopline.settings import RelaySettings, Settings, config_file, load_settings
 
 _Signature = tuple[int, int, int] | None
@@ -31,25 +32,27 @@ class LeasePlace:
             self._seen = seen
         return self._settings.lease_authority
 
-    def authority(self, identity: str, peers: frozenset[str]) -> str:
-        """The id of the authority; without peers this machine is its own.
+    def authority(self, links: Links) -> str:
+        """The id of the authority; without peers this machine is its own. It may not be paired: see `stranger`.
 
         Raises UsageError that tells how to name one, or that the settings cannot be read.
         """
-        named = self.configured()
-        if named == identity or named in peers:
+        if named := self.configured():
             return named
-        known = ", ".join([f"{identity} (this machine)", *sorted(peers)])
-        if named:
-            raise UsageError(
-                f"{self._path} names {named} as lease authority, which is neither this machine nor paired with it; "
-                f"name one of {known}: hopline lease authority ID"
-            )
+        identity, peers = links.identity, links.peers()
         if not peers:
             return identity
         raise UsageError(
             "this machine is paired and no machine is named as lease authority; on each of them run hopline lease "
-            f'authority ID, which writes to {self._path}: [relay] lease_authority = "ID". Known here: {known}.'
+            f'authority ID, which writes to {self._path}: [relay] lease_authority = "ID". Known here: '
+            f"{_known(identity, peers)}."
+        )
+
+    def stranger(self, named: str, links: Links) -> UsageError:
+        """What is wrong when the authority is a machine that is not paired with this one."""
+        return UsageError(
+            f"{self._path} names {named} as lease authority, which is neither this machine nor paired with it; "
+            f"name one of {_known(links.identity, links.peers())}: hopline lease authority ID"
         )
 
     def _signature(self) -> _Signature:
@@ -58,3 +61,7 @@ class LeasePlace:
         except OSError:
             return None
         return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _known(identity: str, peers: frozenset[str]) -> str:
+    return ", ".join([f"{identity} (this machine)", *sorted(peers)])

@@ -43,12 +43,14 @@ def peer_of(owner: str) -> str:
 
 def stamp(seconds: int) -> str:
     """A time as leases carry it: UTC in whole seconds, such as 2026-01-01T00:00:00Z."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}Z"
 
 
 def seconds_of(text: str) -> int:
     """Seconds since the epoch of a time as leases carry it. Raises ValueError."""
-    return round(datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp())
+    if len(text) != len("2026-01-01T00:00:00Z") or text[10] != "T" or text[19] != "Z":
+        raise ValueError(f"{text[:40]!r} is no time of a lease")
+    return round(datetime.fromisoformat(text).timestamp())
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,10 +177,10 @@ class LeaseRoom:
 
     async def _tell_authority(self, _asked: asks.AskAuthority, _progress: Progress) -> asks.LeaseAuthority:
         links = self._requester.links
-        try:
-            authority: str | None = self._requester.place()
-        except UsageError:
-            authority = None
+        authority: str | None = None
+        with contextlib.suppress(UsageError):
+            named = self._requester.place()
+            authority = named if named == links.identity or named in links.peers() else None
         return asks.LeaseAuthority(
             identity=links.identity,
             configured=self._place.configured(),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hopline.errors import Unavailable
 from hopline.fleet.authority import Authority
-from hopline.fleet.errors import FeatureMissing, PeerUnreachable
+from hopline.fleet.errors import FeatureMissing, NotPaired, PeerUnreachable
 from hopline.fleet.lease_place import LeasePlace
 from hopline.fleet.lease_rules import REQUESTS, Request
 from hopline.fleet.ports import Links, OneShot
@@ -78,7 +78,7 @@ class Requester:
 
     def place(self) -> str:
         """The authority's id. Raises UsageError when there is none."""
-        return self._place.authority(self.links.identity, self.links.peers())
+        return self._place.authority(self.links)
 
     async def ask(self, make: Callable[[str], Request], *, pauses: tuple[float, ...] | None = None) -> Told:
         """Send a request until it is answered.
@@ -88,7 +88,7 @@ class Requester:
             pauses: seconds before each further attempt, in place of the usual.
 
         Raises LeaseUnknown when no attempt was answered, UsageError without an authority, and when it cannot be asked
-        at all NotPaired, PeerUnreachable, PeerDenied or FeatureMissing: nothing was sent then.
+        at all PeerUnreachable, PeerDenied or FeatureMissing: nothing was sent then.
         """
         authority = self.place()
         if authority == self.links.identity:
@@ -100,6 +100,8 @@ class Requester:
             await asyncio.sleep(pause)
             try:
                 return await self._once(authority, make(_new_id()))
+            except NotPaired:
+                raise self._place.stranger(authority, self.links) from None
             except _Lost as error:
                 problem = str(error)
             except PeerUnreachable as error:

@@ -9,6 +9,8 @@ _UNPRINTABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 def is_printable(text: str) -> bool:
     """Whether no character is of Unicode category Cc, Cs, Zl or Zp."""
+    if text.isascii():
+        return text.isprintable()
     return not any(unicodedata.category(character) in _UNPRINTABLE for character in text)
 
 
