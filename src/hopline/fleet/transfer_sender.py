@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import deque
 from pathlib import Path
 
 import msgspec
@@ -19,13 +20,16 @@ from hopline.wire.peer.envelope import Envelope
 from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.messages import decode_payload
 from hopline.wire.peer.negotiation import FEATURES, SESSION_LZ4, SESSION_OFFER
-from hopline.wire.peer.transfer import SessionAnswer, SessionOffer, SessionReceived
+from hopline.wire.peer.transfer import SessionAnswer, SessionOffer, SessionReceived, SessionTransfer
 
 ANSWER_SECONDS = 30.0
 """How long the receiver may take to answer an offer, or the last chunk."""
 
 RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0)
 """Waits before a cut transfer is taken up again, with a receiver that keeps what it has."""
+
+AHEAD = 3
+"""Chunks that are read and compressed while one is sent."""
 
 LAST_WORD_SECONDS = 1.0
 """When sending fails, how long to look for the reason that the receiver gave before."""
@@ -193,18 +197,23 @@ class Sender:
 
     @staticmethod
     async def _stream(errand: Errand, shot: OneShot, begin: int) -> None:
-        """Send every chunk from `begin` on, reading one ahead."""
+        """Send every chunk from `begin` on, while threads make the next ones ready."""
         total, packing = errand.source.total, SESSION_LZ4 in shot.features
-        chunk = await asyncio.to_thread(frame_of, errand, begin, packing)
-        for seq in range(begin, total):
-            if seq + 1 < total:
-                ahead = asyncio.to_thread(frame_of, errand, seq + 1, packing)
-                _, chunk = await asyncio.gather(shot.send("session_transfer", chunk), ahead)
-            else:
-                await shot.send("session_transfer", chunk)
-            length = span(seq, errand.source.size).length
-            errand.bytes_sent += length
-            errand.progress("sending", seq * CHUNK_BYTES + length, now=seq + 1 == total)
+        ready: deque[asyncio.Task[SessionTransfer]] = deque()
+        asked_for = begin
+        try:
+            for seq in range(begin, total):
+                while asked_for < total and len(ready) < AHEAD:
+                    ready.append(asyncio.create_task(asyncio.to_thread(frame_of, errand, asked_for, packing)))
+                    asked_for += 1
+                await shot.send("session_transfer", await ready.popleft())
+                length = span(seq, errand.source.size).length
+                errand.bytes_sent += length
+                errand.progress("sending", seq * CHUNK_BYTES + length, now=seq + 1 == total)
+        finally:
+            for one in ready:
+                one.cancel()
+            await asyncio.gather(*ready, return_exceptions=True)
 
     async def _answer(self, errand: Errand, shot: OneShot) -> SessionReceived:
         """Wait for what the receiver says of this session. Raises Refused with its reason, Unavailable."""
