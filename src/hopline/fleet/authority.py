@@ -34,7 +34,10 @@ class Authority:
         writer.settled = self._settled
 
     async def answer(self, peer: str, asked: Request | Unsound) -> LeaseResult:
-        """The answer to a request of `peer`, the id that its connection proved. What it tells is on the disk."""
+        """The answer to a request of `peer`, the id that its connection proved. What it tells is on the disk.
+
+        (PL-LEASE-DURABLE)
+        """
         if isinstance(asked, Unsound):
             return lease_answers.error(asked.request_id, asked.message)
         act = _checked(asked, peer)

@@ -15,7 +15,7 @@ class Holding:
 
 
 def good_until(asked_at: float, expires_at: int, answered_at_millis: int, ttl_left_millis: int | None = None) -> float:
-    """The moment up to which the lease is safely held.
+    """The moment up to which the lease is safely held (PL-LEASE-BELIEVED).
 
     Args:
         asked_at: the requester's monotonic seconds when it sent the request; the time on the way counts against it.

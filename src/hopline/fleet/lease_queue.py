@@ -7,7 +7,8 @@ from hopline.fleet.lease_records import Claim, Waiter, peer_of
 from hopline.fleet.overlap import OverlapIndex
 
 SILENT_SECONDS = 30.0
-"""A waiter that did not poll for longer is dropped: three missed polls of a requester as slow as one in 10 s."""
+"""A waiter that did not poll for longer is dropped: three missed polls of a requester as slow as one in 10 s.
+(PL-LEASE-SILENT)"""
 
 MAX_WAITERS_A_PEER = 64
 

@@ -32,7 +32,7 @@ class Status(StrEnum):
 
 
 def owner_of(session: str, peer: str) -> str:
-    """The owner that leases are kept under; `peer` is the authenticated id."""
+    """The owner that leases are kept under; `peer` is the authenticated id (PL-LEASE-OWNER)."""
     return f"{session}@{peer}"
 
 

@@ -94,7 +94,7 @@ class LeaseRoom:
             await self._authority.renew(owners)
 
     async def _asked(self, connection: Inbound, envelope: Envelope) -> None:
-        """A peer asks this machine."""
+        """A peer asks this machine (PL-LEASE-PLACE)."""
         if LEASE_FLEET not in connection.features:
             return
         asked = read(envelope.msg_type, envelope.payload)

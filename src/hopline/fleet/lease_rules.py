@@ -42,7 +42,7 @@ _asking = msgspec.json.Decoder(_Asking)
 
 @dataclass(frozen=True, slots=True)
 class Unsound:
-    """A request that is answered with `error` and nothing else."""
+    """A request that is answered with `error` and nothing else (PL-LEASE-CHECKED)."""
 
     request_id: str
     """Empty when it is not sound itself."""

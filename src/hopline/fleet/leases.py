@@ -30,6 +30,7 @@ from hopline.fleet.lease_records import (
 from hopline.fleet.lease_shelf import LeaseShelf
 
 MAX_LEASES_A_PEER = 512
+"""PL-LEASE-BOUNDS; the waiters' bound is the queue's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Moment:
     """When a step happens, by the authority's clocks."""
 
     wall_millis: int
-    """Milliseconds since the epoch; leases count its whole seconds."""
+    """Milliseconds since the epoch; leases count its whole seconds (PL-LEASE-CLOCK)."""
     now: float
     """Monotonic seconds; the age of waiters counts by it."""
 
@@ -80,13 +81,13 @@ class LeaseTable:
             if known is not None and known.owner != claim.owner:
                 return _error("this lease_id belongs to another owner")
         if past is not None:
-            return Decision(Outcome.NOT_ACTIVE)
+            return Decision(Outcome.NOT_ACTIVE)  # PL-LEASE-ENDED
         if (lease is not None and not _same(claim, lease, lease.mode)) or (
             waiter is not None and not _same(claim, waiter, EXCLUSIVE)
         ):
             return _error("this lease_id was used for another kind, value or mode")
         if lease is not None:
-            return Decision(Outcome.GRANTED, lease)
+            return Decision(Outcome.GRANTED, lease)  # PL-LEASE-ONCE
         if claim.mode == ADVISORY:
             return self._grant(claim, at)
         if claim.waiter_id is not None and (waiter is None or waiter.id != claim.waiter_id):
@@ -150,7 +151,7 @@ class LeaseTable:
         return Decision(Outcome.QUEUED, holder, ahead, waiter.id)
 
     def _ahead(self, claim: Claim, place: Waiter | None) -> int:
-        """How many others wait in front, not counting those that wait for this claimant themselves."""
+        """How many others wait in front, not counting those that wait for this claimant themselves (PL-LEASE-QUEUE)."""
         holds = any(one.mode == EXCLUSIVE for one in self._shelf.of_owner(claim.owner))
         count = 0
         for other in self._queue.overlapping(claim.kind, claim.value):
@@ -166,7 +167,7 @@ class LeaseTable:
             return _error(f"this peer holds {MAX_LEASES_A_PEER} leases already; release one first")
         if (waiter := self._queue.of_lease(claim.lease_id)) is not None:
             self._queue.leave(waiter)
-        self.last_fence += 1
+        self.last_fence += 1  # PL-LEASE-FENCE
         lease = Lease(
             fence=self.last_fence,
             id=claim.lease_id,

@@ -33,7 +33,7 @@ def fixed_part(value: str) -> str:
 
 
 def overlap(kind: str, one: str, other: str) -> bool:
-    """Whether two values of `kind` overlap."""
+    """Whether two values of `kind` overlap (PL-LEASE-OVERLAP)."""
     if kind != PATH_GLOB:
         return one == other
     mine, theirs = fixed_part(one), fixed_part(other)

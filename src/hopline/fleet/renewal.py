@@ -13,7 +13,7 @@ HEARTBEAT_SECONDS = 90.0
 
 
 def living_owners(heard: Iterable[tuple[str, PeerSessions | None]], now: float) -> Iterator[str]:
-    """The owners whose sessions are alive.
+    """The owners whose sessions are alive (PL-LEASE-RENEWED).
 
     Args:
         heard: each machine, this one included, with its latest heartbeat that named sessions. A heartbeat without

@@ -28,7 +28,7 @@ _MSG_TYPES = {payload: msg_type for msg_type, payload in REQUESTS.items()}
 
 
 class LeaseUnknown(Unavailable):
-    """The authority did not answer, so nobody here knows whether it granted anything."""
+    """The authority did not answer, so nobody here knows whether it granted anything (PL-LEASE-UNKNOWN)."""
 
     exit_status = 6
 

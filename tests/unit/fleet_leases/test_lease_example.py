@@ -10,6 +10,7 @@ A, B, C, D = (owner(name) for name in "abcd")
 
 
 def test_the_worked_example_answers_as_it_is_written():
+    """PL-LEASE-ONCE, PL-LEASE-QUEUE, PL-LEASE-SILENT."""
     table, clock = table_at(START), Clock()
     first = table.claim(claim("L1", A, "src/**"), clock.moment)
     assert (first.outcome, first.lease.fence) == (Outcome.GRANTED, START * 1000 + 1)
@@ -49,6 +50,7 @@ def test_the_worked_example_answers_as_it_is_written():
 
 
 def test_a_lease_lasts_through_the_second_it_expires_in_and_then_never_comes_back():
+    """PL-LEASE-CLOCK, PL-LEASE-ENDED."""
     table, clock = table_at(START), Clock()
     table.claim(claim("L1", A, "x", ttl_secs=60), clock.moment)
     clock.pass_seconds(60)
@@ -140,6 +142,7 @@ def test_leaving_the_queue_spends_the_id_for_everybody():
 
 
 def test_a_peer_holds_512_leases_and_waits_for_64_and_no_more():
+    """PL-LEASE-BOUNDS."""
     table, clock = table_at(START), Clock()
     table.claim(claim("L", B, "held"), clock.moment)
     for number in range(512):

@@ -49,6 +49,7 @@ def test_what_is_compared_is_the_fixed_part(value, fixed):
     ],
 )
 def test_paths_overlap_when_one_fixed_part_begins_the_other(one, other, overlaps):
+    """PL-LEASE-OVERLAP."""
     assert overlap("path_glob", one, other) is overlaps
     assert overlap("path_glob", other, one) is overlaps
 

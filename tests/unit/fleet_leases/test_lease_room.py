@@ -181,6 +181,7 @@ async def test_a_lost_answer_is_asked_for_again_and_makes_no_second_lease(folder
 
 @scenario
 async def test_no_answer_is_neither_yes_nor_no_and_what_may_have_been_granted_is_let_go(folder):
+    """PL-LEASE-UNKNOWN."""
     async with machines(folder) as [home, away]:
         away.links.lose_answers = 4
         with pytest.raises(LeaseUnknown, match="did not answer"):
@@ -222,6 +223,7 @@ async def test_an_authority_that_cannot_be_asked_grants_nothing(folder):
 
 @scenario
 async def test_a_peer_that_was_not_named_here_gets_an_error_and_not_a_lease(folder):
+    """PL-LEASE-PLACE."""
     async with machines(folder) as [home, away]:
         home.named = AWAY
         home.config.write_text("changed")
@@ -288,6 +290,7 @@ async def test_paths_are_held_by_others_exclusively_or_not_at_all(folder):
 
 @scenario
 async def test_leases_last_while_their_session_is_heard_of_and_no_longer(folder):
+    """PL-LEASE-RENEWED."""
     async with machines(folder) as [home, away]:
         claimed = await away.claim(session="run1")
         other = await away.claim("docs", session="run2")
@@ -336,6 +339,7 @@ async def test_the_leases_of_an_authority_survive_its_restart(folder):
 
 
 def test_an_answer_is_believed_from_when_it_was_asked_for_and_by_the_shorter_of_both_counts():
+    """PL-LEASE-BELIEVED."""
     assert good_until(100.0, WALL // 1000 + 60, WALL) == 160.0
     assert good_until(100.0, WALL // 1000 + 60, WALL, 59_500) == 159.5
     assert good_until(100.0, WALL // 1000 - 60, WALL) == 100.0

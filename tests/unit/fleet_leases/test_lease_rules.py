@@ -29,6 +29,7 @@ def checked(**changed):
 
 
 def test_the_owner_is_the_session_and_the_peer_that_was_proved():
+    """PL-LEASE-OWNER."""
     assert checked(peer="b-12345678", from_peer="b-12345678", owner="x@b") == Claim(
         "L1", "s@a-12345678", "path_glob", "src/**", "exclusive", 60
     )
@@ -71,6 +72,7 @@ def test_the_owner_is_the_session_and_the_peer_that_was_proved():
     ],
 )
 def test_a_value_out_of_bounds_is_an_error_that_echoes_the_request(field, value):
+    """PL-LEASE-CHECKED."""
     wrong = checked(**{field: value})
     assert isinstance(wrong, Unsound)
     assert wrong.request_id == "r1"

@@ -67,6 +67,7 @@ def test_whatever_the_table_does_the_database_says_the_same_after_opening_it_aga
 
 
 def test_the_fence_is_not_taken_back_when_every_row_that_carried_it_is_gone(path):
+    """PL-LEASE-FENCE."""
     clock, store = Clock(), LeaseStore.open(path, MILLIS)
     table = LeaseTable(store.load(), random.Random(1).randbytes)
     table.claim(claim("L1", owner("a"), "x"), clock.moment)
@@ -179,6 +180,8 @@ def test_many_requests_at_once_share_commits_and_each_is_on_the_disk_when_it_is_
 
 
 def test_a_read_is_not_answered_before_what_it_tells_is_on_the_disk(path):
+    """PL-LEASE-DURABLE."""
+
     async def scenario():
         writer = LeaseWriter(lambda: LeaseStore.open(path, MILLIS))
         authority = Authority(writer, lambda: Clock().moment)
