@@ -42,6 +42,18 @@ class _Arriving:
     """Bytes of its part once what is being written is there."""
     writing: "asyncio.Future[Refuse | None] | None" = None
     """The write of the latest chunk; whoever comes next waits for it and learns how it went."""
+    offered_by: Inbound | None = None
+    """The connection of the latest offer. What an older one of the same peer still delivers is dropped."""
+
+    def is_left_over(self, inbound: Inbound) -> bool:
+        """Whether `inbound` is a connection that its sender has left for another one."""
+        latest = self.offered_by
+        return (
+            latest is not None
+            and latest is not inbound
+            and latest.peer == inbound.peer
+            and SESSION_OFFER in inbound.features
+        )
 
 
 class Receiver:
@@ -86,6 +98,7 @@ class Receiver:
                 begin = await self._tried(lambda: self._intake.resume(claimed))
             if isinstance(begin, int):
                 arriving.size = begin * CHUNK_BYTES
+                arriving.offered_by = inbound
         match begin:
             case Refuse():
                 await self._refuse(inbound, message, begin)
@@ -109,6 +122,9 @@ class Receiver:
             return
         arriving = self._arrival(claimed)
         async with arriving.turn:
+            if arriving.is_left_over(inbound):
+                log.debug("chunk %d of %s came by a connection that was given up", message.seq, inbound.peer)
+                return
             decision = await self._kept(arriving, claimed, message, inbound.peer)
         match decision:
             case Refuse():

@@ -340,6 +340,25 @@ def test_an_offer_is_answered_with_where_the_part_ends(tmp_path: Path) -> None:
     run(tmp_path, after_a_restart)
 
 
+def test_what_the_cut_connection_still_delivers_is_dropped_once_its_sender_is_back(tmp_path: Path) -> None:
+    """TCP hands over what it held long after the sender has dialled anew."""
+    data = transcript(tmp_path / "t", 4 * CHUNK_BYTES)
+
+    async def test(desk: Desk) -> None:
+        cut, back = Side(), Side()
+        await desk.offer(data, cut)
+        await desk.chunk(data, 0, cut)
+        await desk.offer(data, back)
+        await desk.chunk(data, 1, cut)
+        for seq in (1, 2, 3):
+            await desk.chunk(data, seq, back)
+        assert [kind for kind, _ in cut.said()] == ["session_answer"]
+        assert [kind for kind, _ in back.said()] == ["session_answer", "session_received"]
+        assert desk.placed.read_bytes() == data
+
+    run(tmp_path, test)
+
+
 def test_an_offer_of_what_is_in_place_is_answered_as_received(tmp_path: Path) -> None:
     data = transcript(tmp_path / "t", 9)
 
