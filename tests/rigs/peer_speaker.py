@@ -111,6 +111,7 @@ class Speaker:
     """One relay process: its identity, its keys, what it speaks.
 
     `forgetful`: what arrives in one read with a handshake frame is lost, as with upstream's buffered reader.
+    `since_078`: a proto-0 program of 0.78 rather than 0.64: it knows transfers, hives and one-shots.
     """
 
     identity: str
@@ -119,13 +120,19 @@ class Speaker:
     proto: int = 1
     features: tuple[str, ...] = FEATURES
     forgetful: bool = True
+    since_078: bool = False
     seen: "OrderedDict[str, None]" = field(default_factory=OrderedDict)
     _counter: Iterator[int] = field(default_factory=itertools.count)
 
     @property
     def version(self) -> str:
         """As its program would call itself."""
-        return "0.64.0" if self.proto == 0 else "0.90.0"
+        return "0.90.0" if self.proto else "0.78.0" if self.since_078 else "0.64.0"
+
+    @property
+    def one_shots(self) -> bool:
+        """Whether it knows `transient`."""
+        return self.proto > 0 or self.since_078
 
     def message(self, msg_type: str, payload: dict[str, Any] | None = None, **overrides: Any) -> dict[str, Any]:
         """An envelope with upstream's ids: milliseconds and a counter from 0 in every process."""
@@ -142,10 +149,10 @@ class Speaker:
     def handshake(self, proof: str, *, transient: bool = False, listen_port: int | None = None) -> dict[str, Any]:
         """The payload of the dialler's handshake."""
         payload: dict[str, Any] = {"proof": proof, "version": self.version}
-        if listen_port is not None:
-            payload["listen_port"] = listen_port
-        if self.proto > 0:
+        if self.one_shots:
+            payload |= {} if listen_port is None else {"listen_port": listen_port}
             payload |= {"transient": True} if transient else {}
+        if self.proto > 0:
             payload |= {"proto": self.proto, "features": list(self.features)}
         return payload
 
@@ -213,6 +220,8 @@ class Line:
         """What the dialler said, on a connection that we accepted."""
         self.skipped: list[dict[str, Any]] = []
         """What `expect` passed over."""
+        self.lost = b""
+        """What a forgetful speaker threw away."""
         self.compressed = 0
         """How many frames came compressed."""
         self._buffer = b""
@@ -234,7 +243,7 @@ class Line:
         """The next line; with a forgetful speaker what was read behind it is gone."""
         line = self._line(time.monotonic() + seconds)
         if self.speaker.forgetful:
-            self._buffer = b""
+            self.lost, self._buffer = self.lost + self._buffer, b""
         return message_of(line)
 
     def challenged(self) -> str:
@@ -319,7 +328,8 @@ class Line:
             raise Ended("this reader ended at a type that it does not know; the socket is still open")
         message = message_of(self._binary_body(deadline) if self.binary else self._line(deadline))
         msg_type = message["msg_type"]
-        if self.proto == 0 and msg_type not in PROTO_0_TYPES:
+        known = PROTO_0_TYPES | SINCE_TYPES if self.speaker.since_078 else PROTO_0_TYPES
+        if self.speaker.proto == 0 and msg_type not in known:
             self._mute = True
             raise AssertionError(f"{msg_type} was sent to a proto 0 peer, whose reader ends at it")
         if msg_type in LEASE_TYPES:
@@ -428,7 +438,7 @@ class Door:
             said["features"] = [name for name in us.features if name in payload.get("features", [])]
         line.send("handshake_ack", {"status": "ok"} | said)
         # The ack is out; from here on frames are as agreed.
-        line.agree(peer, said, transient=bool(us.proto) and payload.get("transient") is True)
+        line.agree(peer, said, transient=us.one_shots and payload.get("transient") is True)
 
     def close(self) -> None:
         self._socket.close()
