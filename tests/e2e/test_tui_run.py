@@ -140,7 +140,7 @@ def test_older_output_comes_when_its_top_is_reached_and_nothing_moves() -> None:
     async def sit(seat: Seat, run: Run) -> None:
         await shows(seat, "row 299", "■ ended")
         assert isinstance(seat.app.screen, RunScreen)
-        assert seat.app.screen.watching.floor > 0
+        assert seat.app.screen.watching.panes["output"].floor > 0
         for _ in range(60):
             await seat.press("g")
             if 0 in rows_of(text_of(seat.app)):  # type: ignore[arg-type]  # the app is ours
@@ -153,6 +153,30 @@ def test_older_output_comes_when_its_top_is_reached_and_nothing_moves() -> None:
         assert rows == list(range(rows[0], 300))
 
     on_run("old", sit)
+
+
+def test_what_went_for_room_is_read_again_and_live_is_one_key_away() -> None:
+    in_pieces = "for i in $(seq 0 59); do seq -f 'row %.0f' ${i}001 $((i+1))000; sleep 0.005; done; cat"
+    record = detached("--name", "long", "--", "sh", "-c", in_pieces)
+    wait_for_output(record["id"], b"row 60000\n")
+
+    async def sit(seat: Seat, run: Run) -> None:
+        await shows(seat, "row 60000")
+        screen = seat.app.screen
+        assert isinstance(screen, RunScreen)
+        for _ in range(100):
+            await seat.press("g")
+            if 1 in rows_of(text_of(seat.app)):  # type: ignore[arg-type]  # the app is ours
+                break
+            await seat.pause(0.05)
+        above = await shows(seat, "row 1\n", "the beginning", "events? below\\) · G")
+        assert rows_of(above) == list(range(1, len(rows_of(above)) + 1))
+        assert len(screen.watching.panes["output"].lines.lines) < 60_000
+        hopline("send", record["id"], "still here")
+        await seat.press("end")
+        await shows(seat, "row 60000\n", "still here", not_any_more="jump to live")
+
+    on_run("long", sit)
 
 
 def test_what_is_sought_is_found_upwards_and_counted() -> None:

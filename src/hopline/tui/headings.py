@@ -10,6 +10,7 @@ from hopline.tui.claim import Claim, Light
 from hopline.tui.order import moment
 from hopline.tui.output_view import OutputView
 from hopline.tui.own_screen import has_screen
+from hopline.tui.pane import Pane
 from hopline.tui.proofs import Action, Proof, descendants_words, proof_of, worker_words
 from hopline.tui.steering import Steering
 from hopline.tui.watching import Watching
@@ -153,22 +154,25 @@ def proven(watching: Watching, steering: Steering, now: float) -> Content:
     return Content.assemble(*lines)
 
 
-def foot(view: OutputView, watching: Watching, told: str, width: int) -> Content:
-    """Beneath the output: what is above, what has come below, and what is proven where there is no room beside."""
+def foot(view: OutputView, watching: Watching, tab: str, told: str, width: int) -> Content:
+    """Beneath what is read: what is above, what has come below, and what is proven where there is no room beside."""
     if not view.following:
+        pane = watching.panes.get(tab)
         new = f" ({count(view.new_lines, 'new', 'new')})" if view.new_lines else ""
-        above = _above(watching) if view.at_top else ""
+        if pane is not None and pane.parted is not None:
+            new = f" ({count(watching.newest - pane.parted, 'event')} below)"
+        above = _above(pane) if pane is not None and view.at_top else ""
         jump = Content.from_markup("[reverse @click=screen.live] ▼ jump to live$new · G [/]", new=new)
         return Content.assemble(jump, "  ", above or told).truncate(width, ellipsis=True)
     return Content(told).truncate(width, ellipsis=True)
 
 
-def _above(watching: Watching) -> str:
-    if watching.floor <= 0:
+def _above(pane: Pane) -> str:
+    if pane.floor <= 0:
         return "the beginning"
-    if watching.closed:
-        return "what is above is no longer kept here: hopline logs shows all"
-    return f"▲ {count(watching.floor, 'event')} above, loading"
+    if pane.closed:
+        return "what is above cannot be had here: hopline logs shows all there is"
+    return f"▲ {count(pane.floor, 'event')} above, loading"
 
 
 def _left(proof: Proof, steering: Steering, now: float) -> str:

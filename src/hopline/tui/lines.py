@@ -47,6 +47,11 @@ class Line:
             self.pieces, _ = self._split(place)
             self.length = place
 
+    def cut_before(self, place: int) -> None:
+        """Forget what stands before `place`; the rest begins the line."""
+        _, self.pieces = self._split(min(place, self.length))
+        self.length = max(0, self.length - place)
+
     def blank(self, place: int) -> None:
         """Make blanks of everything before `place`, and of what stands there."""
         count = min(place + 1, self.length)

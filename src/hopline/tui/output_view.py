@@ -23,8 +23,8 @@ _FOUND = Style(reverse=True, bold=True)
 _SELECTED = Style(reverse=True)
 
 
-class OutputView(ScrollView, can_focus=True):
-    """Shows a scrollback. Call `sync` after it was written to."""
+class OutputView(ScrollView, can_focus=True, inherit_bindings=False):
+    """Shows a scrollback. Call `sync` after it was written to. Its screen binds the keys."""
 
     DEFAULT_CSS = """
     OutputView { height: 1fr; overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }
@@ -43,6 +43,23 @@ class OutputView(ScrollView, can_focus=True):
         self._needle = ""
         self.nothing = ""
         """Said while there is nothing to show."""
+        self.parted = False
+        """Whether more is below than is here: then its end is not the newest line."""
+
+    @property
+    def scrollback(self) -> Scrollback:
+        """What is shown."""
+        return self._scrollback
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the last line that is here is in view."""
+        return self.scroll_offset.y >= self.max_scroll_y
+
+    @property
+    def lines_in_view(self) -> int:
+        """How many lines there are from the top to the last one in view."""
+        return self._rows.locate(self.scroll_offset.y + self.size.height - 1)[0] + 1
 
     @property
     def following(self) -> bool:
@@ -149,7 +166,7 @@ class OutputView(ScrollView, can_focus=True):
         """A person has scrolled, or we have."""
         super().watch_scroll_y(old_value, new_value)
         if not self._moving and round(old_value) != round(new_value):
-            self._follow(round(new_value) >= self.max_scroll_y)
+            self._follow(round(new_value) >= self.max_scroll_y and not self.parted)
             self.post_message(self.Moved())
 
     def render_line(self, y: int) -> Strip:

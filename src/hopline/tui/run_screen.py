@@ -14,10 +14,9 @@ from hopline.errors import HoplineError
 from hopline.tui import headings
 from hopline.tui.dialogs import RUN_KEYS, Ending, Keys
 from hopline.tui.entry_row import Entry, EntryRow
-from hopline.tui.output_view import OutputView
 from hopline.tui.own_screen import has_screen, sit_at
+from hopline.tui.paging import PagingScreen
 from hopline.tui.proofs import NO_AGENT, Action
-from hopline.tui.reading import SAID_SECONDS, ReadingScreen
 from hopline.tui.steering import Steering
 from hopline.tui.tabs import Tabs
 from hopline.tui.watching import Watching
@@ -32,7 +31,7 @@ LOOK_SECONDS = 2.0
 """Between two looks at the run's record."""
 
 
-class RunScreen(ReadingScreen):
+class RunScreen(PagingScreen):
     """Watches one run until it is left.
 
     Args:
@@ -62,15 +61,13 @@ class RunScreen(ReadingScreen):
     def __init__(
         self, run: Run, name: str, *, from_list: bool = False, near: bool = False, host: str | None = None
     ) -> None:
-        super().__init__()
-        self.watching = Watching(run)
+        super().__init__(Watching(run))
         self.steering = Steering(run)
         self._session = run
         self._run_name = name
         self._from_list = from_list
         self._near = near
         self._host = host
-        self._older_after = 0.0
         self._offered = (False, False)
 
     def compose(self) -> ComposeResult:
@@ -121,8 +118,8 @@ class RunScreen(ReadingScreen):
         self._put("side-text", proven)
         self._put("proven-text", proven)
         summary = headings.summary(self.watching, self.steering, now, wide=self.has_class("wide"))
-        self._put("foot", headings.foot(self.view, self.watching, self.said(now) or summary, width))
-        self._keep_filled(self.query_one("#output", OutputView), now)
+        self._put("foot", headings.foot(self.view, self.watching, self._tab, self.said(now) or summary, width))
+        self.keep_filled(now)
 
     async def action_back(self) -> None:
         """Out of an entry, else to the list, else out."""
@@ -248,23 +245,6 @@ class RunScreen(ReadingScreen):
 
         await self.app.push_screen(Ending(verb, self._run_name, f"its worker{pid} and what that has started"), answered)
 
-    def _keep_filled(self, output: OutputView, now: float) -> None:
-        """Older output comes when its top is in view, and until there is a screenful."""
-        wanted = output.at_top and self.watching.floor > 0 and now >= self._older_after
-        if wanted and (not output.following or output.max_scroll_y == 0):
-            self.run_worker(self._load_older(), group="older")
-
     async def _look(self) -> None:
         with contextlib.suppress(HoplineError):
             await self._session.look()
-
-    async def _load_older(self) -> None:
-        try:
-            events = await self.watching.fetch_older()
-        except HoplineError:  # the connection line says how it stands
-            self._older_after = asyncio.get_running_loop().time() + SAID_SECONDS
-            return
-        if events:
-            self.draw()
-            self.query_one("#output", OutputView).sync_above(self.watching.put_above(events))
-            self.draw()

@@ -21,9 +21,6 @@ MAX_REACH_LINES = 200
 MAX_SEQUENCE_CHARACTERS = 8_192
 """A control sequence that is not complete after so many characters is given up."""
 
-MAX_OPENING_CHARACTERS = 65_536
-"""A first line of more is joined to what was before it without going back in it."""
-
 TAB = 8
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
@@ -49,7 +46,7 @@ class Scrollback:
         self.lines: list[Line] = [Line()]
         self.dropped = 0
         """Lines that went from the top so far."""
-        self._max_lines = max_lines
+        self._max_lines = self._most_lines = max_lines
         self._max_characters = max_characters
         self._characters = 0
         self._row = 0
@@ -58,10 +55,6 @@ class Scrollback:
         self._look = PLAIN
         self._held = ""
         self._changed: int | None = 0
-        self._opening: str | None = ""
-        """What was written on the first line, as it came; None when it is too much to be kept."""
-        self._opening_over = False
-        """Whether the first line has ended."""
 
     @property
     def empty(self) -> bool:
@@ -75,8 +68,6 @@ class Scrollback:
 
     def feed(self, text: str) -> int:
         """Write `text`. Returns how many lines went from the top for it."""
-        if not self._opening_over:
-            self._keep_opening(text)
         if self._held:
             text, self._held = self._held + text, ""
         if not _CONTROL.search(text):
@@ -85,64 +76,14 @@ class Scrollback:
             self._interpret(text)
         return self._trim()
 
-    def prepend(self, older: "Scrollback") -> int:
-        """Put above what was written before, as far as the bounds allow. Returns how many lines were put there.
-
-        Args:
-            older: was fed exactly the text before what was fed here; of no more use afterwards. Where a line was
-                under way between the two, it is written anew, so that going back in it has its effect.
-        """
-        if self._opening is not None:
-            older.feed(self._opening)
-            first = older.lines[-1]
-        else:
-            first = older.lines[-1]
-            for piece, look in self.lines[0].pieces:
-                first.write(first.length, piece, look)
-        above = older.lines[:-1]
-        self._characters += first.length - self.lines[0].length
-        self.lines[0] = first
-        if not self._opening_over:
-            self._row, self._place, self._look = 0, older._place, older._look
-        fitting = self._fitting(above)
-        self.lines[:0] = fitting
-        self._row += len(fitting)
-        self._changed = 0
-        self._opening, self._opening_over = older._opening, older._opening_over or self._opening_over
-        return len(fitting)
-
-    def _fitting(self, above: list[Line]) -> list[Line]:
-        """The last of `above` that there is room for; they count from now on."""
-        room, count = self._max_characters - self._characters, 0
-        for line in reversed(above[max(0, len(above) - (self._max_lines - len(self.lines))) :]):
-            room -= line.length
-            if room < 0:
-                break
-            count += 1
-        fitting = above[len(above) - count :]
-        self._characters += sum(line.length for line in fitting)
-        return fitting
-
-    @property
-    def full(self) -> bool:
-        """Whether no more can be put above without losing what is below."""
-        return len(self.lines) >= self._max_lines - 1 or self._characters >= self._max_characters * 15 // 16
-
     def note(self, text: str) -> None:
         """A line of our own, on its own; what follows begins another."""
-        self._opening_over = True
         if self.lines[self._row].length:
             self._to_new_line()
         look, self._look = self._look, PLAIN._replace(dim=True, reverse=True)
         self._write(text)
         self._look = look
         self._to_new_line()
-
-    def _keep_opening(self, text: str) -> None:
-        head, newline, _ = text.partition("\n")
-        self._opening_over = bool(newline)
-        if self._opening is not None:
-            self._opening = self._opening + head if len(self._opening) + len(head) <= MAX_OPENING_CHARACTERS else None
 
     def _interpret(self, text: str) -> None:
         at = 0
@@ -234,9 +175,9 @@ class Scrollback:
             return
         if not rest:
             return
-        if len(rest) > self._max_lines:  # the others would go from the top at once
-            self.dropped += len(rest) - self._max_lines
-            rest = rest[-self._max_lines :]
+        if len(rest) > self._most_lines:  # the others would go from the top at once
+            self.dropped += len(rest) - self._most_lines
+            rest = rest[-self._most_lines :]
         look = self._look
         self.lines += [Line.of(text, look) for text in rest]
         self._characters += sum(map(len, rest))

@@ -31,10 +31,10 @@ class Tabs(ContentSwitcher):
 
     def compose(self) -> ComposeResult:
         """A view each."""
-        yield OutputView(self._watching.output, id="output")
+        yield OutputView(self._watching.panes["output"].lines, id="output")
         with Vertical(id="turns"):
             yield Static(id="active", markup=False)
-            yield OutputView(self._watching.turns, id="turn-lines")
+            yield OutputView(self._watching.panes["turns"].lines, id="turn-lines")
         yield OutputView(Scrollback(), id="trace")
         yield OutputView(self._watching.log, id="events")
         with VerticalScroll(id="proven"):
@@ -42,18 +42,17 @@ class Tabs(ContentSwitcher):
 
     def sync(self, dirty: Dirty) -> None:
         """What is watched has changed."""
+        if not self.is_mounted or not self.is_attached:
+            return
         watching = self._watching
         output, lines, events = (self.query_one(name, OutputView) for name in ("#output", "#turn-lines", "#events"))
-        if dirty.restarted:
-            output.show(watching.output)
-            lines.show(watching.turns)
-            events.show(watching.log)
-        if dirty.output:
-            output.sync(dirty.output_gone)
-        if dirty.events:
-            events.sync(dirty.events_gone)
+        self._sync(output, watching.panes["output"].lines, dirty.output_gone)
+        self._sync(lines, watching.panes["turns"].lines, dirty.turns_gone)
+        self._sync(events, watching.log, dirty.events_gone)
+        for name, view in (("output", output), ("turns", lines)):
+            pane = watching.panes[name]
+            pane.held, view.parted = not view.following, pane.parted is not None
         if dirty.turns:
-            lines.sync(dirty.turns_gone)
             self._show_active(turns.active_lines(watching.executions))
         self._trace_old |= dirty.trace
         if self._trace_old and self.current == "trace":
@@ -61,6 +60,13 @@ class Tabs(ContentSwitcher):
             self._show_trace()
         output.nothing, lines.nothing, self.query_one("#trace", OutputView).nothing = nothings(watching.story)
         events.nothing = "No event was recorded yet."
+
+    @staticmethod
+    def _sync(view: OutputView, lines: Scrollback, gone: int) -> None:
+        if view.scrollback is not lines:
+            view.show(lines)
+        else:
+            view.sync(gone)
 
     def show_tab(self, name: str) -> None:
         """Another one."""

@@ -13,22 +13,15 @@ from hopline.client.session import Run
 from hopline.errors import HoplineError
 from hopline.tui.claim import Claim, Connection
 from hopline.tui.event_lines import event_line
+from hopline.tui.pane import Pane
 from hopline.tui.scrollback import Scrollback
 from hopline.tui.story import Story, fold
 from hopline.tui.tracing import Trace
 from hopline.tui.turns import TurnLines
-from hopline.tui.words import count
 from hopline.wire.client.events import RunEvent, output_of
 
 TAIL_EVENTS = 100
 """What is asked for at first; older events come when they are scrolled to."""
-
-OLDER_EVENTS_AT_FIRST = 16
-OLDER_EVENTS = 512
-"""How many older events one scroll fetches at most: it doubles while they are small."""
-
-OLDER_CHARACTERS = 1 << 20
-"""Of output in one fetch; past it the next fetches half as many events."""
 
 FILL_EVENTS = 200
 """As many events that were skipped are fetched, if one Response holds them; of more it is said."""
@@ -44,12 +37,8 @@ KEPT_BACKOFF = (*BACKOFF_SECONDS, *([BACKOFF_SECONDS[-1]] * 100_000))
 class Dirty:
     """What has changed since the screen was drawn."""
 
-    output: bool = False
-    events: bool = False
     turns: bool = False
     trace: bool = False
-    story: bool = False
-    restarted: bool = False
     output_gone: int = 0
     """Lines that went from the top of the output."""
     events_gone: int = 0
@@ -62,32 +51,30 @@ class Watching:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.story = Story()
-        self.output = Scrollback()
+        self.panes = _panes(0)
+        """What is read again from the record where it is not here: `output` and `turns`."""
         self.log = Scrollback()
         """The events that are no output, a line each."""
-        self.turns = Scrollback()
-        """What agents do."""
         self.trace = Trace()
         self.executions: Executions | None = None
         """The agents' turns under way; None until the server has told."""
-        self._turn_lines = TurnLines()
         self._trace_whole = False
         self._written: dict[tuple[str, str], int] = {}
-        self.floor = 0
-        """Events up to it have not been fetched."""
-        self.closed = False
-        """Whether there is no room for older output."""
         self._connection = Connection()
         self._dirty = Dirty()
         self._shown = 0
         self._latest = 0
         self._stream = run.events(tail=TAIL_EVENTS)
         self._fetching = False
-        self._window = OLDER_EVENTS_AT_FIRST
 
     def claim(self, now: float) -> Claim:
         """The connection line at monotonic `now`."""
         return self._connection.claim(self._shown, max(self._latest, self._stream.latest_sequence), now)
+
+    @property
+    def newest(self) -> int:
+        """The last event that was seen."""
+        return self._shown
 
     @property
     def written(self) -> int:
@@ -126,20 +113,24 @@ class Watching:
                         turn = loop.time() + TURN_SECONDS
         except HoplineError as error:
             self._connection.failed(str(error))
-            self._dirty.story = True
 
-    async def fetch_older(self) -> list[RunEvent]:
-        """The events before the oldest that is here; none when there are none, or no room. Raises HoplineError."""
-        self.closed = self.closed or self.output.dropped > 0  # what stands at its top no longer begins at the floor
-        if self._fetching or self.floor <= 0 or self.closed:
+    async def fetch(self, name: str, *, above: bool) -> list[RunEvent]:
+        """The events that a pane lacks above what is here, or below; none when it lacks none. Raises HoplineError."""
+        pane = self.panes[name]
+        span = pane.above() if above else pane.below(self._shown)
+        if span is None or self._fetching:
             return []
         self._fetching = True
         try:
-            before, store = self.floor, self._stream.position.store_id
-            events = await self._between(max(0, before - self._window), before + 1)
-            return events if (before, store) == (self.floor, self._stream.position.store_id) else []
+            before = (pane.lines, pane.floor, pane.parted)
+            events = await self._between(*span)
         finally:
             self._fetching = False
+        if self.panes[name] is not pane or before != (pane.lines, pane.floor, pane.parted):
+            return []
+        if above and not events:
+            pane.lines.torn = True  # the record no longer has them
+        return events
 
     async def fetch_trace(self) -> None:
         """The spans that began before what is here. Raises HoplineError."""
@@ -151,23 +142,6 @@ class Watching:
             trace.seed(snapshot.spans, snapshot.sequence)
             self._trace_whole = self._dirty.trace = True
 
-    def put_above(self, events: list[RunEvent]) -> int:
-        """Show what `fetch_older` gave. Returns how many lines of output that put at the top."""
-        pieces = [output.content for event in events if (output := output_of(event)) is not None and output.content]
-        self.floor = events[0].sequence - 1
-        size = sum(map(len, pieces))
-        self._window = max(1, self._window // 2) if size > OLDER_CHARACTERS else min(OLDER_EVENTS, self._window * 2)
-        self._dirty.story = True
-        if not pieces:
-            return 0
-        older = Scrollback()
-        for piece in pieces:
-            older.feed(piece)
-        there = older.dropped + len(older.lines) - 1
-        added = self.output.prepend(older)
-        self.closed = self.output.full or added < there
-        return added
-
     async def _take(self, item: Item, now: float) -> None:
         self._connection.receive(item, now)
         match item:
@@ -175,7 +149,8 @@ class Watching:
                 self._event(item)
                 return
             case Connected(floor=floor, latest_sequence=latest):
-                self.floor, self._latest, self._trace_whole = floor, latest, floor <= 0
+                self._latest, self._trace_whole = latest, floor <= 0
+                self.panes = _panes(floor)
             case Rebootstrapped(reason=Reason.FELL_BEHIND):
                 await self._bridge(item)
             case Rebootstrapped():
@@ -187,7 +162,6 @@ class Watching:
                 pass
             case Finished():
                 self._latest = self._shown
-        self._dirty.story = True
 
     def _event(self, event: RunEvent) -> None:
         if event.sequence <= self._shown:
@@ -196,17 +170,11 @@ class Watching:
         output = output_of(event)
         if output is not None:
             self._written[output.process_id, output.stream] = output.offset + len(output.written())
-            if event.sequence > self.floor:
-                self._dirty.output_gone += self.output.feed(output.content)
-                self._dirty.output = True
+            self._dirty.output_gone += self.panes["output"].take(event)
             return
-        before, self.story = self.story, fold(self.story, event)
-        self._dirty.story |= before is not self.story
+        self.story = fold(self.story, event)
         self._dirty.events_gone += self.log.feed(event_line(event) + "\n")
-        self._dirty.events = True
-        if text := self._turn_lines.text(event):
-            self._dirty.turns_gone += self.turns.feed(text)
-            self._dirty.turns = True
+        self._dirty.turns_gone += self.panes["turns"].take(event)
         self._dirty.trace |= self.trace.fold(event)
 
     async def _bridge(self, item: Rebootstrapped) -> None:
@@ -223,16 +191,17 @@ class Watching:
                     return
         self._connection.skipped(missing)
         self._trace_whole = False
-        self.output.note(f" skipped {count(missing, 'event')} to stay live; all of it: hopline logs ")
-        self._dirty.output = True
+        if self.panes["output"].begin(item.floor):
+            self._dirty.output_gone = 0
+        if self.panes["turns"].begin(item.floor):
+            self._dirty.turns_gone = 0
 
     def _restart(self, item: Rebootstrapped) -> None:
-        self.story, self.output, self.log = Story(), Scrollback(), Scrollback()
-        self.turns, self.trace, self.executions = Scrollback(), Trace(), None
-        self._turn_lines = TurnLines()
-        self.floor, self._shown, self.closed, self._trace_whole = item.floor, 0, False, item.floor <= 0
+        self.story, self.log, self.panes = Story(), Scrollback(), _panes(item.floor)
+        self.trace, self.executions = Trace(), None
+        self._shown, self._trace_whole = 0, item.floor <= 0
         self._written.clear()
-        self._dirty = Dirty(True, True, True, True, True, restarted=True)
+        self._dirty = Dirty(turns=True, trace=True)
 
     async def _between(self, after: int, before: int) -> list[RunEvent]:
         """Every event with after < sequence < before."""
@@ -244,3 +213,12 @@ class Watching:
             events += some
             after = some[-1].sequence
         return events
+
+
+def _panes(floor: int) -> dict[str, Pane]:
+    return {"output": Pane(lambda: _written, floor), "turns": Pane(lambda: TurnLines().text, floor)}
+
+
+def _written(event: RunEvent) -> str:
+    output = output_of(event)
+    return output.content if output is not None else ""

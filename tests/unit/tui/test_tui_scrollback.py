@@ -141,53 +141,6 @@ def test_what_changed_is_told_from_its_first_line() -> None:
     assert scrollback.take_changed() == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "very old\nthe first line\nlast",
-        "one\n",
-        "\n\n",
-        "10%\r20%\r30%\ndone\n",
-        "long line\r\x1b[Kshort\nnext",
-        "\x1b[31mred\x1b[0m plain\nnext \x1b[1mbold",
-        "a\tb\tc\nd",
-        "ab\bX\b\bY",
-    ],
-)
-def test_it_does_not_matter_where_the_older_part_ends(text: str) -> None:
-    whole = fed(text, "!\n", "end")
-    for cut in range(len(text) + 1):
-        newer = fed(text[cut:])
-        newer.prepend(fed(text[:cut]))
-        newer.feed("!\n")
-        newer.feed("end")
-        assert [line.pieces for line in newer.lines] == [line.pieces for line in whole.lines]
-
-
-def test_older_parts_are_put_above_one_after_another() -> None:
-    text = "".join(f"{number}%\r" for number in range(30)) + "done\nlast\n"
-    whole = fed(text)
-    newest = fed(text[60:])
-    newest.prepend(fed(text[20:60]))
-    newest.prepend(fed(text[:20]))
-    assert [line.text() for line in newest.lines] == [line.text() for line in whole.lines]
-
-
-def test_a_first_line_that_is_too_long_to_be_kept_is_joined_as_it_is() -> None:
-    newest = fed("\x1b[1m" + "x" * 100 + "\r" * 70_000 + "y")
-    newest.prepend(fed("old\nbefore "))
-    assert [line.text()[:9] for line in newest.lines] == ["old", "before yx"]
-
-
-def test_no_more_older_lines_come_than_there_is_room_for() -> None:
-    scrollback = fed("new", max_lines=5)
-    assert scrollback.prepend(fed("".join(f"{number}\n" for number in range(9)))) == 4
-    assert scrollback.full
-    assert [line.text() for line in scrollback.lines] == ["5", "6", "7", "8", "new"]
-    narrow = fed("new", max_characters=10)
-    assert narrow.prepend(fed("long line\nabc\n")) == 1
-
-
 def test_a_note_stands_on_a_line_of_its_own() -> None:
     scrollback = fed("begun")
     scrollback.note("skipped 7 events")

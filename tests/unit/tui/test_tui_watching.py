@@ -12,7 +12,8 @@ from scripted_dialler import ScriptedDialler
 
 from hopline.client.session import Run
 from hopline.tui.event_lines import event_line
-from hopline.tui.watching import OLDER_EVENTS_AT_FIRST, Watching
+from hopline.tui.pane import EVENTS_AT_FIRST
+from hopline.tui.watching import Watching
 from hopline.wire.client.events import RunEvent, decode_event
 from hopline.wire.client.responses import Response, encode_response
 from hopline.wire.client.streams import EventBatch, Subscribed
@@ -96,7 +97,7 @@ def watch(dialler: ScriptedDialler, then: Callable[[Watching], Any] | None = Non
 
 
 def rows(watching: Watching) -> list[str]:
-    return [line.text() for line in watching.output.lines if line.text()]
+    return [line.text() for line in watching.panes["output"].lines.lines if line.text()]
 
 
 def claim(watching: Watching) -> str:
@@ -108,7 +109,7 @@ def test_a_run_is_shown_from_its_tail_with_what_the_spine_tells() -> None:
     watching = watch(ScriptedDialler([ack(12), frame([spine, output(11), output(12)], floor=10), frame([END])]))
     assert rows(watching) == ["row 11", "row 12"]
     assert watching.story.command == "make"
-    assert watching.floor == 10
+    assert watching.panes["output"].floor == 10
     assert watching.written == 1200 + len("row 12\n")
     assert claim(watching) == "ended · event 1,000 · missed nothing"
     assert "run_started" in watching.log.lines[0].text()
@@ -137,9 +138,8 @@ def test_what_a_short_tail_skipped_is_said_when_it_is_much() -> None:
         frame([END]),
     ]
     watching = watch(ScriptedDialler(stream))
-    assert rows(watching)[:2] == ["row 11", "row 12"]
-    assert "skipped 888 events to stay live" in rows(watching)[2]
-    assert rows(watching)[3] == "row 901"
+    assert rows(watching) == ["row 901"]
+    assert watching.panes["output"].above() == (900 - EVENTS_AT_FIRST, 901)
     assert "skipped 888 events to stay live" in claim(watching)
 
 
@@ -157,7 +157,6 @@ def test_another_store_is_shown_anew_and_why_is_said() -> None:
     ]
     watching = watch(ScriptedDialler([*stream, frame([END], store_id=OTHER_STORE)]))
     assert rows(watching) == ["new"]
-    assert watching.take_dirty().restarted
     assert "restarted from the tail because the store changed" in claim(watching)
 
 
@@ -183,8 +182,8 @@ def test_older_output_is_put_above_from_where_the_tail_began() -> None:
     everything[44] = output(45, "no newline ")
 
     async def load(watching: Watching) -> None:
-        while events := await watching.fetch_older():
-            watching.put_above(events)
+        while events := await watching.fetch("output", above=True):
+            watching.panes["output"].put_above(events)
 
     asked: list[dict[str, Any]] = []
 
@@ -196,17 +195,17 @@ def test_older_output_is_put_above_from_where_the_tail_began() -> None:
     watching = watch(ScriptedDialler(stream, [noted] * 9), load)
     expected = [f"row {number}" for number in range(1, 45)] + ["no newline row 46"]
     assert rows(watching)[:45] == expected
-    assert watching.floor == 0
-    assert 45 - asked[0]["after_sequence"] == OLDER_EVENTS_AT_FIRST
-    assert (45 - OLDER_EVENTS_AT_FIRST) - asked[1].get("after_sequence", 0) > OLDER_EVENTS_AT_FIRST - 1
+    assert watching.panes["output"].floor == 0
+    assert 45 - asked[0]["after_sequence"] == EVENTS_AT_FIRST
+    assert (45 - EVENTS_AT_FIRST) - asked[1].get("after_sequence", 0) > EVENTS_AT_FIRST - 1
 
 
 def test_older_output_is_fetched_once_at_a_time_and_none_above_the_beginning() -> None:
     async def load(watching: Watching) -> None:
-        both = await asyncio.gather(watching.fetch_older(), watching.fetch_older())
+        both = await asyncio.gather(watching.fetch("output", above=True), watching.fetch("output", above=True))
         assert sorted(map(len, both)) == [0, 5]
-        watching.put_above(both[0] or both[1])
-        assert await watching.fetch_older() == []
+        watching.panes["output"].put_above(both[0] or both[1])
+        assert await watching.fetch("output", above=True) == []
 
     events = [output(sequence) for sequence in range(1, 7)]
     watching = watch(ScriptedDialler([ack(6), frame(events[5:], floor=5), frame([END])], [history(events)]), load)
