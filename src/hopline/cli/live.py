@@ -12,11 +12,12 @@ from hopline.cli.keys import KeySource
 from hopline.cli.raw_screen import RawScreen
 from hopline.cli.raw_seat import RawSeat, redraw
 from hopline.cli.screen import Screen
+from hopline.cli.showing import ViewOptions
 from hopline.cli.sinks import SinkClosed
 from hopline.cli.statuses import FAILED, INTERRUPTED, PIPE_CLOSED, SIGNALLED
 from hopline.cli.statusline import StatusLine
 from hopline.cli.steering import Act, Steering
-from hopline.cli.view import Leaving, Seat, View, ViewOptions
+from hopline.cli.view import Leaving, Seat, View
 from hopline.client import Subscription, facts
 from hopline.client.batches import Output
 from hopline.client.peers import Peer

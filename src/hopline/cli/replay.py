@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from hopline.cli.live import resume
 from hopline.cli.screen import Screen
+from hopline.cli.showing import ViewOptions
 from hopline.cli.sinks import SinkClosed
 from hopline.cli.statuses import DONE, FAILED, PIPE_CLOSED
-from hopline.cli.view import View, ViewOptions
+from hopline.cli.view import View
 from hopline.client import Connection, Subscription
 from hopline.client.facts import RunFacts, end_missing, fold_all
 from hopline.client.history import bearings, last_lines

@@ -6,21 +6,20 @@ While the screen takes nothing more, the subscription is not read: a slow watche
 import select
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hopline.cli.controls import Controls
 from hopline.cli.feed import InputFeed
 from hopline.cli.gaps import Gaps
 from hopline.cli.keys import KeySource
 from hopline.cli.screen import Screen
+from hopline.cli.showing import Showing, ViewOptions
 from hopline.cli.statusline import Facts, Rate
 from hopline.cli.steering import Act, Steering
 from hopline.client import Subscription
-from hopline.client.batches import Output, read_batch, read_lines
-from hopline.client.facts import RunFacts, fold
+from hopline.client.facts import RunFacts
 from hopline.errors import Unavailable
 from hopline.rendering import plain
-from hopline.wire.client.events import RunEvent, decode_event
 
 TICK_SECONDS = 0.25
 """How often the status line is brought up to date."""
@@ -30,31 +29,6 @@ FIRST_STATUS_SECONDS = 0.8
 
 QUIET_AFTER_INPUT_SECONDS = 10.0
 """The status line stays away while a person types."""
-
-
-@dataclass(frozen=True, slots=True)
-class ViewOptions:
-    """What a view shows.
-
-    Args:
-        as_json: each event as one JSON line instead of the output.
-        stream: only this stream's output; None for both.
-        through: stop after this sequence; None to follow until the run ends.
-        age_seconds: of the run when the view begins, for the status line.
-        held: tells why the worker is held back, if it is, for the status line.
-        known: what is known of the run up to the subscription's cursor.
-        warnings: say what the server warns of.
-        after: the subscription's cursor.
-    """
-
-    as_json: bool = False
-    stream: str | None = None
-    through: int | None = None
-    age_seconds: float = 0.0
-    held: Callable[[], str | None] = lambda: None
-    known: RunFacts = field(default_factory=RunFacts)
-    warnings: bool = False
-    after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +77,36 @@ class View:
         resume: Callable[[int, str], Subscription | None],
         seat: Seat | None = None,
     ) -> None:
-        self.facts = options.known
-        self.cursor = options.after
-        """The last sequence shown."""
-        self.gaps = Gaps(options.after)
-        """What could not be shown."""
-        self._floor = 0
+        self._showing = Showing(screen, options)
         self._screen = screen
         self._options = options
         self._subscription = subscription
         self._resume = resume
         self._seat = seat
-        self._store_id = ""
-        self.output_bytes = 0
-        self._events = 0
         self._rate = Rate()
         self._started = time.monotonic()
         self._next_tick = self._started
         self._typed_at = -QUIET_AFTER_INPUT_SECONDS
+
+    @property
+    def facts(self) -> RunFacts:
+        """What is known of the run by what was shown."""
+        return self._showing.facts
+
+    @property
+    def cursor(self) -> int:
+        """The last sequence shown."""
+        return self._showing.cursor
+
+    @property
+    def gaps(self) -> Gaps:
+        """What could not be shown."""
+        return self._showing.gaps
+
+    @property
+    def output_bytes(self) -> int:
+        """How much output was shown."""
+        return self._showing.output_bytes
 
     def run(self) -> Leaving | None:
         """Show until the run ends or `through` is reached and all is written (None), or a key ends the view.
@@ -132,8 +118,8 @@ class View:
             self._screen.flush()
             if not self._screen.wait_on():
                 self._advance(self._subscription.fileno() in ready)
-            if self._complete() and not self._screen.wait_on():
-                self._tell_gaps()
+            if self._showing.complete() and not self._screen.wait_on():
+                self._showing.tell_gaps()
                 return None
             self._tick()
             ready = self._wait()
@@ -142,12 +128,6 @@ class View:
                     return leaving
                 if self._seat.feed is not None and self._seat.feed.wait_on() in ready:
                     self._take_input(self._seat.feed)
-
-    def _complete(self) -> bool:
-        through = self._options.through
-        if through is not None:
-            return self.cursor >= through
-        return self.facts.ended is not None
 
     def _wait(self) -> set[int]:
         poller = select.poll()
@@ -197,90 +177,17 @@ class View:
         connection = self._subscription.connection
         if readable:
             connection.fill()
-        while not self._screen.wait_on() and not self._complete():
+        while not self._screen.wait_on() and not self._showing.complete():
             line = connection.take_line()
             if line is None:
                 if connection.ended:
                     self._redial()
                 return
-            self._take_frame(line)
-
-    def _take_frame(self, line: bytes) -> None:
-        if self._options.as_json:
-            lines = read_lines(line)
-            self._place(lines.store_id, lines.floor)
-            self.gaps.unsure |= any(head.type.startswith("agent_") for head, _ in lines.lines)
-            fresh = [(head, event) for head, event in lines.lines if self._fresh(head.sequence)]
-            self._screen.show("stdout", b"".join(bytes(event) + b"\n" for _, event in fresh))
-            for head, event in fresh:
-                if head.type != "subprocess_output":
-                    self._learn(decode_event(event))
-            through = lines.through_sequence
-        else:
-            batch = read_batch(line)
-            self._place(batch.store_id, batch.floor)
-            self.gaps.unsure |= any(isinstance(event, RunEvent) and event.execution_id for event in batch.events)
-            self._show(batch.events)
-            through = batch.through_sequence
-        self._tell_gaps(time.monotonic())
-        self.cursor = max(self.cursor, through)
-
-    def _place(self, store_id: str, floor: int) -> None:
-        if self._store_id and store_id != self._store_id:
-            self.cursor = 0
-            self.gaps.restart(0)
-        self._store_id = store_id
-        self._floor = floor
-
-    def _tell_gaps(self, now: float | None = None) -> None:
-        if (sentence := self.gaps.sentence(now)) is not None:
-            self._screen.say(sentence)
-
-    def _fresh(self, sequence: int) -> bool:
-        """Whether the event is neither shown already nor past where the view stops; counts it."""
-        self._events += 1
-        through = self._options.through
-        if sequence <= self.cursor or (through is not None and sequence > through):
-            return False
-        self.gaps.take(sequence, self._floor)
-        return True
-
-    def _show(self, events: list[Output | RunEvent]) -> None:
-        run: list[bytes] = []
-        stream = ""
-        for event in events:
-            if not self._fresh(event.sequence):
-                continue
-            if isinstance(event, RunEvent):
-                if run:
-                    self._write(stream, run)
-                    run = []
-                self._learn(event)
-                continue
-            if self._options.stream not in (None, event.stream):
-                continue
-            if event.stream != stream and run:
-                self._write(stream, run)
-                run = []
-            stream = event.stream
-            run.append(event.data)
-        if run:
-            self._write(stream, run)
-
-    def _learn(self, event: RunEvent) -> None:
-        self.facts = fold(self.facts, event)
-        if self._options.warnings and event.type == "framework_warning" and event.diagnostic is not None:
-            said = (event.diagnostic.summary, event.diagnostic.detail, event.diagnostic.hint)
-            self._screen.say(" ".join(part for part in said if part))
-
-    def _write(self, stream: str, pieces: list[bytes]) -> None:
-        data = b"".join(pieces)
-        self.output_bytes += len(data)
-        self._screen.show(stream, data)
+            self._showing.take_frame(line)
 
     def _redial(self) -> None:
         self._subscription.close()
-        following = self._resume(self.cursor, self._store_id)
+        following = self._resume(self.cursor, self._showing.store_id)
         if following is None:
             raise Unavailable(f"the run's server is gone; the last event here is {self.cursor}.")
         self._subscription = following
@@ -290,7 +197,7 @@ class View:
         if now < self._next_tick:
             return
         self._next_tick = now + TICK_SECONDS
-        rate = self._rate.at(now, self._events)
+        rate = self._rate.at(now, self._showing.events)
         if now - self._started < FIRST_STATUS_SECONDS or now - self._typed_at < QUIET_AFTER_INPUT_SECONDS:
             return
         elapsed = self._options.age_seconds + now - self._started

@@ -6,7 +6,8 @@ import pytest
 from scripted_server import batch, event, output, subscribed
 
 from hopline.cli.screen import Screen
-from hopline.cli.view import View, ViewOptions
+from hopline.cli.showing import ViewOptions
+from hopline.cli.view import View
 from hopline.client import Subscription
 from hopline.client.facts import RunFacts
 from hopline.errors import Unavailable
