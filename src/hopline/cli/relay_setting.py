@@ -19,7 +19,7 @@ def set_relay(path: Path, key: str, value: str) -> None:
     Raises UsageError when the file is no TOML, or written so that it has to be edited by hand.
     """
     target = path.resolve()  # a link to where somebody keeps their settings stays one
-    old = target.read_text(encoding="utf-8") if target.exists() else ""
+    old = target.read_bytes().decode() if target.exists() else ""
     new = with_relay_key(old, key, value)
     if not _as_meant(old, new, key, value):
         wanted = f'{key} = "{value}"' if value else f"no {key}"
@@ -30,7 +30,7 @@ def set_relay(path: Path, key: str, value: str) -> None:
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(new)
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
@@ -59,16 +59,21 @@ def with_relay_key(text: str, key: str, value: str) -> str:
     if value:
         if not lines[start].endswith("\n"):
             lines[start] += "\n"
-        lines.insert(start + 1, f"{written}\n")
+        ending = "\r\n" if lines[start].endswith("\r\n") else "\n"
+        lines.insert(start + 1, f"{written}{ending}")
     return "".join(lines)
 
 
 def _as_meant(old: str, new: str, key: str, value: str) -> bool:
     """Whether `new` says what `old` does, but for this one key."""
     try:
-        before, after = tomllib.loads(old), tomllib.loads(new)
+        before = tomllib.loads(old)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"the settings cannot be read: {error}") from error
+    try:
+        after = tomllib.loads(new)
+    except tomllib.TOMLDecodeError:
+        return False
     expected = dict(before.get("relay", {})) | {key: value}
     if not value:
         del expected[key]
