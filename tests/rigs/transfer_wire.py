@@ -109,7 +109,7 @@ class Wire:
             yield shot
         finally:
             shot.side.gone = True
-            shot.frames.put_nowait(None)
+            await shot.frames.put(None)
             await handling
 
     def chunks(self) -> list[int]:

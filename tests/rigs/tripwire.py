@@ -21,13 +21,15 @@ class Tripwire:
         self.address: tuple[str, int] = self._listener.getsockname()
         self.tripped = threading.Event()
         self._after = -1
+        self._round = 0
         self._then: Callable[[], None] = lambda: None
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     def set(self, after_bytes: int, then: Callable[[], None]) -> None:
-        """Once a dialler has sent `after_bytes` on one connection: do `then`, and cut it. Once."""
+        """Once a dialler has sent `after_bytes` from now on by one connection: do `then`, and cut it. Once."""
         self._then = then
+        self._round += 1
         self.tripped.clear()
         self._after = after_bytes
 
@@ -54,10 +56,12 @@ class Tripwire:
             threading.Thread(target=self._copy, args=(far, near, False), daemon=True).start()
 
     def _copy(self, source: socket.socket, target: socket.socket, watched: bool) -> None:
-        carried = 0
+        carried, counted = 0, self._round
         with contextlib.suppress(OSError):
             while data := source.recv(BLOCK):
                 target.sendall(data)
+                if counted != self._round:
+                    carried, counted = 0, self._round
                 carried += len(data)
                 if watched and 0 <= self._after < carried:
                     self._after = -1

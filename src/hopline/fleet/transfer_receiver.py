@@ -4,6 +4,7 @@ One thread does all that touches the disk, in the order of arrival; while it wri
 """
 
 import asyncio
+import contextlib
 import errno
 import logging
 from collections import OrderedDict
@@ -12,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from hopline.fleet.ports import Inbound, Links
+from hopline.fleet.ports import Handler, Inbound, Links
 from hopline.fleet.transfer_intake import Intake
 from hopline.fleet.transfer_packing import claimed_length
 from hopline.fleet.transfer_rules import AlreadyPresent, Claim, Decision, InPlace, Keep, Refuse, claim, decide, standing
@@ -56,6 +57,10 @@ class _Arriving:
         )
 
 
+class _Ending(Exception):
+    """The hub ends: what comes now is left for the next one."""
+
+
 class Receiver:
     """Handles `session_transfer` and `session_offer`.
 
@@ -69,15 +74,17 @@ class Receiver:
         self._arriving: OrderedDict[str, _Arriving] = OrderedDict()
         self._noted: OrderedDict[tuple[str, str, str], None] = OrderedDict()
         self._links: Links | None = None
+        self._ended = False
 
     def attach(self, links: Links) -> None:
         """Take what comes by `links`."""
         self._links = links
-        links.handle("session_transfer", self.take_chunk)
-        links.handle("session_offer", self.take_offer)
+        links.handle("session_transfer", self._while_open(self.take_chunk))
+        links.handle("session_offer", self._while_open(self.take_offer))
 
     def close(self) -> None:
         """Finish the write that is under way; what is unfinished stays for a sender that comes back."""
+        self._ended = True
         self._disk.shutdown()
         self._intake.close()
 
@@ -144,8 +151,7 @@ class Receiver:
         if not isinstance(decision, Keep):
             return decision
         arriving.size = _length(message) + (0 if decision.restart else arriving.size)
-        arriving.writing = asyncio.get_running_loop().run_in_executor(
-            self._disk,
+        arriving.writing = self._in_thread(
             lambda: self._intake.write(claimed, message.data, packed=message.packed is True, restart=decision.restart),
         )
         if not decision.last:
@@ -183,10 +189,24 @@ class Receiver:
         except OSError as error:
             return _failed(error)
 
+    @staticmethod
+    def _while_open(handler: Handler) -> Handler:
+        async def handle(inbound: Inbound, envelope: Envelope) -> None:
+            with contextlib.suppress(_Ending):
+                await handler(inbound, envelope)
+
+        return handle
+
+    def _in_thread(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        """Begin it in the disk's thread. Raises _Ending."""
+        if self._ended:
+            raise _Ending
+        return asyncio.get_running_loop().run_in_executor(self._disk, work)
+
     async def _tried(self, work: Callable[[], T]) -> T | Refuse:
         """Do it in the disk's thread."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._disk, work)
+            return await self._in_thread(work)
         except OSError as error:
             return _failed(error)
 

@@ -398,6 +398,21 @@ def test_two_senders_of_one_transcript_end_with_it_in_place(tmp_path: Path) -> N
     run(tmp_path, test)
 
 
+def test_what_comes_while_the_hub_ends_is_left_for_the_next_one(tmp_path: Path) -> None:
+    data = transcript(tmp_path / "t", 3 * CHUNK_BYTES)
+
+    async def test(desk: Desk) -> None:
+        await desk.chunk(data, 0)
+        desk.receiver.close()
+        said = {"session_id": "s-1", "cwd": CWD, "seq": 1, "total": 3, "digest": desk.part(data).stem, "data": b""}
+        for kind in ("session_transfer", "session_offer"):
+            await desk.wire.handlers[kind](desk.side, frame(kind, {**said, "data": pieces(data)[1]}))
+        assert desk.side.said() == []
+        assert desk.part(data).stat().st_size == CHUNK_BYTES
+
+    run(tmp_path, test)
+
+
 def test_an_answer_whose_connection_is_gone_goes_by_the_link(tmp_path: Path) -> None:
     data = transcript(tmp_path / "t", 9)
 
