@@ -200,15 +200,17 @@ def test_leases_outlive_kill_nine_of_their_authority_and_fences_go_on(pair: tupl
 
 def test_the_lease_of_a_run_lasts_while_the_run_does(pair: tuple[Machine, Machine]) -> None:
     """PL-LEASE-RENEWED, through real heartbeats."""
-    _, b = pair
-    held = 'hopline lease claim path_glob:src/** --ttl 6s --json > "$HOPLINE_HOME/claimed"; exec sleep 60'
+    a, b = pair
+    gate, told = b.home / "gate", b.home / "claimed"
+    os.mkfifo(gate)
+    work = f"read line < {gate}; hopline lease claim path_glob:src/** --ttl 6s --json > {told}; exec sleep 60"
     place = {"PATH": f"{Path(HOPLINE).parent}:{os.environ['PATH']}"}
-    started = b.run("run", "--detach", "--", "sh", "-c", held, env=place)
-    run_id = json.loads(started.stdout)["id"]
-    claimed = json.loads(wait_for(lambda: (b.home / "claimed").exists() and (b.home / "claimed").read_text(), "claim"))
-    assert claimed["lease"]["owner_session_id"] == f"{run_id}@{b.identity}"
-    first = claimed["lease"]["expires_at"]
-    wait_for(lambda: [one for one in b.told("lease", "ls")["leases"] if one["expires_at"] > first], "a renewal")
+    run_id = json.loads(b.run("run", "--detach", "--", "sh", "-c", work, env=place).stdout)["id"]
+    wait_for(lambda: run_id in a.session_ids(b.identity), "the run in a heartbeat")
+    gate.write_text("go\n")
+    claimed = json.loads(wait_for(lambda: told.exists() and told.read_text(), "the claim"))["lease"]
+    assert claimed["owner_session_id"] == f"{run_id}@{b.identity}"
+    wait_for(lambda: b.told("lease", "ls")["leases"][0]["expires_at"] > claimed["expires_at"], "a renewal")
     assert b.run("stop", run_id).returncode == 0
     wait_for(lambda: not b.told("lease", "ls")["leases"], "the end of the lease", 25)
 
