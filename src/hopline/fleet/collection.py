@@ -1,9 +1,11 @@
 """What this machine tells its peers of itself: its live runs every 5 s, its tools and addresses every 10 minutes."""
 
 import asyncio
+import contextlib
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -21,6 +23,7 @@ LOOK_AROUND_SECONDS = 600.0
 """How often tools and addresses are looked for again."""
 
 TOOLS = ("claude", "git", "gh", "python3", "node", "docker")
+MAX_VERSION_BYTES = 1 << 16
 VERSION_SECONDS = 2.0
 """How long a tool may take to say its version."""
 
@@ -46,32 +49,42 @@ def session_row(row: Row) -> SessionRow:
     )
 
 
-def capabilities() -> Capabilities:
-    """The tools on PATH. Takes seconds at worst."""
-    tools = {name: _tool(name) for name in TOOLS}
+async def capabilities() -> Capabilities:
+    """The tools on PATH, asked side by side for their versions."""
+    told = await asyncio.gather(*map(_tool, TOOLS))
     system = "macos" if platform.system() == "Darwin" else platform.system().lower()
     arch = {"arm64": "aarch64", "amd64": "x86_64"}.get(platform.machine().lower(), platform.machine().lower())
+    tools = dict(zip(TOOLS, told, strict=True))
     return Capabilities(claudectl_version=__version__, os=system, arch=arch, tools=tools)
 
 
-def _tool(name: str) -> Tool:
+async def _tool(name: str) -> Tool:
     path = shutil.which(name)
     if path is None:
         return Tool("missing")
     try:
-        done = subprocess.run(
-            [path, "--version"],
+        asked = await asyncio.create_subprocess_exec(
+            path,
+            "--version",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=VERSION_SECONDS,
-            check=False,
+            limit=MAX_VERSION_BYTES,
             start_new_session=True,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return Tool("present")
-    lines = done.stdout.decode("utf-8", "replace").splitlines()
-    return Tool("present", shown(lines[0].strip()) or None if lines and done.returncode == 0 else None)
+    assert asked.stdout is not None, "it was asked for"
+    try:
+        async with asyncio.timeout(VERSION_SECONDS):
+            line = await asked.stdout.readline()
+    except (TimeoutError, ValueError):
+        return Tool("present")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(asked.pid, signal.SIGKILL)  # it has said what was asked, and what it started goes with it
+        await asked.wait()
+    return Tool("present", shown(line.decode("utf-8", "replace").strip()) or None)
 
 
 class Collection:
@@ -115,7 +128,7 @@ class Collection:
 
     async def _look_around(self) -> None:
         while True:
-            self._equipped(await asyncio.to_thread(capabilities), await asyncio.to_thread(self._listen))
+            self._equipped(await capabilities(), await asyncio.to_thread(self._listen))
             await asyncio.sleep(LOOK_AROUND_SECONDS)
 
 
