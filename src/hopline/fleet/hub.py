@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import logging
-import os
 import socket
 import time
 from collections import deque
@@ -28,6 +27,7 @@ from hopline.fleet.actions import (
 )
 from hopline.fleet.addresses import place_of
 from hopline.fleet.core import HubCore
+from hopline.fleet.entropy import SystemEntropy
 from hopline.fleet.keys import FileKeys
 from hopline.fleet.ports import Handler, Payload
 from hopline.fleet.transport import PeerTransport
@@ -56,7 +56,7 @@ class Hub:
         self.keys = keys
         self.handlers: dict[str, Handler] = {}
         self.core = HubCore(
-            identity, keys, options, os.urandom, now=time.monotonic(), wall_millis=int(time.time() * 1000)
+            identity, keys, options, SystemEntropy(), now=time.monotonic(), wall_millis=int(time.time() * 1000)
         )
         self._tasks = tasks
         self._numbers = itertools.count(1)
