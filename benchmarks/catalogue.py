@@ -9,6 +9,9 @@ from benchmarks import (
     memory,
     page,
     path,
+    peer_leases,
+    peer_link,
+    peer_transfer,
     relay,
     replay,
     startup,
@@ -29,4 +32,7 @@ BENCHMARKS: list[Benchmark] = [
     *fanout.BENCHMARKS,
     *watchers.BENCHMARKS,
     *page.BENCHMARKS,
+    *peer_link.BENCHMARKS,
+    *peer_leases.BENCHMARKS,
+    *peer_transfer.BENCHMARKS,
 ]
