@@ -92,19 +92,25 @@ class Collection:
 
     Args:
         collected: is given the sessions and the monotonic time of the look.
-        equipped: is given the tools and the addresses.
+        equipped: is given the tools.
+        placed: is given the addresses.
         listen: the addresses at present.
+        changed: is told the monotonic time when tools or addresses are others than before.
     """
 
     def __init__(
         self,
         collected: Callable[[list[SessionRow], float], None],
-        equipped: Callable[[Capabilities, list[str]], None],
+        equipped: Callable[[Capabilities], None],
+        placed: Callable[[list[str]], None],
         listen: Callable[[], list[str]],
+        changed: Callable[[float], None],
     ) -> None:
         self._collected = collected
         self._equipped = equipped
+        self._placed = placed
         self._listen = listen
+        self._changed = changed
         self._runs = LocalRuns()
 
     async def run(self) -> None:
@@ -127,8 +133,15 @@ class Collection:
         return [session_row(row) for row in roster.rows.values() if row.live]
 
     async def _look_around(self) -> None:
+        told: tuple[list[str], Capabilities] | None = None
         while True:
-            self._equipped(await capabilities(), await asyncio.to_thread(self._listen))
+            listen = await asyncio.to_thread(self._listen)
+            self._placed(listen)  # at once: looking at tools takes seconds
+            tools = await capabilities()
+            self._equipped(tools)
+            if (listen, tools) != told:
+                told = (listen, tools)
+                self._changed(time.monotonic())
             await asyncio.sleep(LOOK_AROUND_SECONDS)
 
 

@@ -151,6 +151,11 @@ class HubCore:
             self._state.end(channel, "the pairing was ended here", now)
         self.plan.drop(peer)
 
+    def tell(self, now: float) -> None:
+        """What this machine tells of itself has changed: every link carries it at the next tick."""
+        for conn in self._state.links.values():
+            conn.beat_at = now
+
     def tick(self, now: float, wall_millis: int) -> None:
         """Time has passed; call it about once a second."""
         state = self._state

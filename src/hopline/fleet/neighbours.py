@@ -81,11 +81,14 @@ class Neighbours:
         own = self.of(self._identity)
         self._heard[self._identity] = replace(own, rows=tuple(rows[:MAX_SESSIONS]), sessions=PeerSessions(ids, now))
 
-    def equipped(self, capabilities: Capabilities, listen: list[str]) -> None:
-        """This machine has these tools and listens here."""
+    def placed(self, listen: list[str]) -> None:
+        """This machine listens here."""
+        self._listen = tuple(listen)
+
+    def equipped(self, capabilities: Capabilities) -> None:
+        """This machine has these tools."""
         own = self.of(self._identity)
         self._heard[self._identity] = replace(own, capabilities=capabilities, version=capabilities.claudectl_version)
-        self._listen = tuple(listen)
 
     def heartbeat(self, source: str) -> Heartbeat:
         """This machine's, for the peer at `source`: loopback addresses are told to loopback only."""

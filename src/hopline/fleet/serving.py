@@ -103,7 +103,9 @@ async def _serve(place: HubPlace, relay: RelaySettings, listen: Listen, started:
         collection = Collection(
             hub.core.neighbours.collected,
             hub.core.neighbours.equipped,
+            hub.core.neighbours.placed,
             lambda: listening.reachable(listen.host, port),
+            hub.core.tell,
         )
         await hub.listen(bound)
         await control.listen(control_socket)

@@ -190,9 +190,8 @@ def test_where_a_dialler_listens_is_learnt_only_when_it_listens_everywhere(world
 def test_a_heartbeat_tells_sessions_tools_and_addresses(world: World) -> None:
     a, b = two(world)
     tools = {"git": Tool("present", "git version 2"), "bad name": Tool("present"), "gh": Tool("odd")}
-    a.core.neighbours.equipped(
-        Capabilities("9.9", "linux", "x86_64", tools), ["10.0.0.1:7", "127.0.0.1:7", "nonsense", "0.0.0.0:7"]
-    )
+    a.core.neighbours.equipped(Capabilities("9.9", "linux", "x86_64", tools))
+    a.core.neighbours.placed(["10.0.0.1:7", "127.0.0.1:7", "nonsense", "0.0.0.0:7"])
     a.core.neighbours.collected([SessionRow(pid=1, project="p", session_id="run1")], world.now)
     world.pass_time(1)
     told = b.core.neighbours.of("a-1")
@@ -204,7 +203,8 @@ def test_a_heartbeat_tells_sessions_tools_and_addresses(world: World) -> None:
     assert told.version == "9.9"
     assert b.keys.places["a-1"] == ["10.0.0.1:7"]
     a.core.neighbours.collected([], world.now)
-    world.pass_time(30)
+    a.core.tell(world.now)
+    world.pass_time(1)
     told = b.core.neighbours.of("a-1")
     assert told.sessions is not None
     assert told.sessions.session_ids == frozenset()
