@@ -214,6 +214,7 @@ FRAMES: dict[str, Callable[[Scene], bytes]] = {
     "no JSON": lambda scene: frames_of(b"hello"),
     "an id that is a number": lambda scene: frames_of(sound(scene, 1).replace(b'"msg_1_1"', b"7")),
     "an id that is a list": lambda scene: frames_of(sound(scene, 1).replace(b'"msg_1_1"', b"[]")),
+    "half a surrogate pair in its id": lambda scene: frames_of(sound(scene, 1).replace(b"msg_1_1", b"\\ud800")),
     "an id of 100,000 characters": lambda scene: frames_of(sound(scene, 1).replace(b"msg_1_1", b"m" * 100_000)),
     "nested 100,000 deep": lambda scene: frames_of(b'{"payload":' * 50_000 + b"{}" + b"}" * 50_000, compress=False),
     "in the name of the bystander": lambda scene: frames_of(
