@@ -27,7 +27,7 @@ def follow(*, quiet: bool) -> Iterator[Callable[[SendProgress], None]]:
     elif sys.stderr.isatty():
         rate = Rate()
         try:
-            yield lambda news: _write(_ERASE + bar(news, rate.at(time.monotonic(), news.done), _columns()))
+            yield lambda news: _write(_ERASE + bar(news, rate.at(time.monotonic(), news), _columns()))
         finally:
             _write(_ERASE)
     else:
@@ -36,28 +36,32 @@ def follow(*, quiet: bool) -> Iterator[Callable[[SendProgress], None]]:
 
 
 def bar(news: SendProgress, rate: float, columns: int) -> str:
-    """The line for a terminal of `columns`; `rate` in bytes a second."""
+    """The line for a terminal of `columns`; `rate` in bytes a second, 0 while it is not known."""
     if news.state != "sending" or not news.size:
         return _WORDS.get(news.state, news.state)[: columns - 1]
     share = min(1.0, news.done / news.size)
     filled = round(share * _BAR)
-    text = f"{share:4.0%}  {size(news.done)} of {size(news.size)}, {size(round(rate))}/s"
+    text = f"{share:4.0%}  {size(news.done)} of {size(news.size)}"
+    text += f", {size(round(rate))}/s" if rate else ""
     full = f"{'█' * filled}{'░' * (_BAR - filled)} {text}"
     return (full if len(full) < columns else text)[: columns - 1]
 
 
 class Rate:
-    """Bytes a second since sending began."""
+    """Bytes a second since sending began, or began again."""
 
     def __init__(self) -> None:
         self._from: tuple[float, int] | None = None
 
-    def at(self, now: float, done: int) -> float:
-        """The rate at monotonic `now`, when `done` bytes are sent."""
-        if self._from is None or done < self._from[1]:
-            self._from = (now, done)
+    def at(self, now: float, news: SendProgress) -> float:
+        """The rate at monotonic `now`; 0 while it is not known."""
+        if news.state != "sending":
+            self._from = None
+            return 0.0
+        if self._from is None:
+            self._from = (now, news.done)
         began, before = self._from
-        return (done - before) / (now - began) if now > began else 0.0
+        return (news.done - before) / (now - began) if now > began else 0.0
 
 
 class Tenths:

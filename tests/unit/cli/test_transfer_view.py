@@ -40,10 +40,13 @@ def test_without_a_terminal_there_is_a_line_a_tenth_and_one_for_each_wait() -> N
 
 def test_the_rate_is_that_of_this_attempt() -> None:
     rate = Rate()
-    assert rate.at(10.0, 100) == 0
-    assert rate.at(12.0, 300) == 100
-    assert rate.at(13.0, 50) == 0
-    assert rate.at(14.0, 60) == 10
+    assert rate.at(9.0, news("connecting")) == 0
+    assert rate.at(10.0, news("sending", 100)) == 0
+    assert rate.at(12.0, news("sending", 300)) == 100
+    assert rate.at(13.0, news("waiting", 300)) == 0
+    assert rate.at(20.0, news("sending", 310)) == 0
+    assert rate.at(21.0, news("sending", 320)) == 10
+    assert bar(news("sending", 50_000_000), 0, 80).endswith("50.0 MB of 200 MB")
 
 
 def test_quiet_is_quiet_and_otherwise_it_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
