@@ -24,7 +24,9 @@ TAIL_EVENTS = 100
 """What is asked for at first; older events come when they are scrolled to."""
 
 FILL_EVENTS = 200
-"""As many events that were skipped are fetched, if one Response holds them; of more it is said."""
+FILL_BYTES = 8 << 20
+"""So many events that were skipped are fetched, or as many as wrote about so much, such as the minutes of a view that
+was stopped; of more it is said."""
 
 TURN_SECONDS = 0.01
 """How long events are worked on before keys and drawing have their turn."""
@@ -177,17 +179,26 @@ class Watching:
         self._dirty.turns_gone += self.panes["turns"].take(event)
         self._dirty.trace |= self.trace.fold(event)
 
+    async def _events(self, events: list[RunEvent]) -> None:
+        """Many at once, with turns for keys and drawing."""
+        loop = asyncio.get_running_loop()
+        turn = loop.time() + TURN_SECONDS
+        for event in events:
+            self._event(event)
+            if loop.time() > turn:
+                await asyncio.sleep(0)
+                turn = loop.time() + TURN_SECONDS
+
     async def _bridge(self, item: Rebootstrapped) -> None:
         """Some events were skipped between what was shown and what follows."""
         missing = item.floor - self._shown
         if missing <= 0:
             return
-        if missing <= FILL_EVENTS:
+        if missing <= FILL_EVENTS or missing * self.written <= FILL_BYTES * self._shown:
             with contextlib.suppress(HoplineError):  # then they stay skipped, and that is said
-                events = await self.run.history(after=self._shown, before=item.floor + 1)
+                events = await self._between(self._shown, item.floor + 1)
                 if events and events[-1].sequence == item.floor:
-                    for event in events:
-                        self._event(event)
+                    await self._events(events)
                     return
         self._connection.skipped(missing)
         self._trace_whole = False

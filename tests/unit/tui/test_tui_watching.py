@@ -128,6 +128,19 @@ def test_what_a_short_tail_skipped_is_fetched_when_it_is_little() -> None:
     assert claim(watching).endswith("missed nothing")
 
 
+def test_a_view_that_stood_still_has_all_of_a_quiet_run_fetched_however_many_events_they_are() -> None:
+    stream = [
+        ack(12),
+        frame([output(11), output(12)], floor=10),
+        frame([output(901)], floor=900, rebootstrap=True),
+        frame([END]),
+    ]
+    pages = [history([output(number) for number in range(13, 500)]), history([output(n) for n in range(500, 901)])]
+    watching = watch(ScriptedDialler(stream, pages))
+    assert rows(watching) == [f"row {number}" for number in range(11, 902)]
+    assert claim(watching).endswith("missed nothing")
+
+
 def test_what_a_short_tail_skipped_is_said_when_it_is_much() -> None:
     stream = [
         ack(12),
