@@ -78,11 +78,12 @@ def idle(context: Context) -> Sample:
         said, into_said = host.stage.pipe()
         argv = [context.program("python"), PROGRAMS / "peer_load.py", "links"]
         words = [served["listen"], host.name, key.hex(), str(LINKS), str(seconds + 5)]
-        host.stage.start([*argv, *words], env={"PYTHONPATH": str(RIGS)}, stdout=into_said)
+        with (host.room / "links.log").open("wb") as log:
+            host.stage.start([*argv, *words], env={"PYTHONPATH": str(RIGS)}, stdout=into_said, stderr=log)
         host.stage.close(into_said)
         if os.read(said, 64) != b"linked\n":
-            raise RuntimeError("the links did not come up")
-        told = load(host.stage, context, "wait", "3")  # what follows a new link is over
+            raise RuntimeError(f"the links did not come up: {(host.room / 'links.log').read_text()[-200:].strip()}")
+        load(host.stage, context, "wait", "3")  # what follows a new link is over
         before = cpu_seconds(served["pid"])
         told = load(host.stage, context, "wait", str(seconds))
         spent = cpu_seconds(served["pid"]) - before
