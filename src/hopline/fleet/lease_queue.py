@@ -29,9 +29,6 @@ class LeaseQueue:
         self._a_peer: Counter[str] = Counter()
         self._places = 0
 
-    def __len__(self) -> int:
-        return len(self._waiters)
-
     def of_lease(self, lease_id: str) -> Waiter | None:
         """The waiter that holds a place for this lease id."""
         return self._by_lease.get(lease_id)

@@ -179,6 +179,17 @@ def test_kinds_never_meet_and_other_kinds_compare_whole_values():
     assert table.claim(claim("L5", B, "main", kind="branch"), clock.moment).outcome is Outcome.CONFLICT
 
 
+def test_many_short_lives_leave_nothing_behind_that_runs_out_later():
+    table, clock = table_at(START), Clock()
+    for number in range(500):
+        table.claim(claim(f"L{number}", A, "x", ttl_secs=600), clock.moment)
+        table.release(A, f"L{number}", clock.moment)
+    table.claim(claim("kept", A, "x", ttl_secs=600), clock.moment)
+    assert len(table._shelf._due) < 100
+    clock.pass_seconds(601)
+    assert table.list(clock.moment).leases == ()
+
+
 def test_the_list_is_by_age_and_then_by_id():
     table, clock = table_at(START), Clock()
     for lease_id in ("b", "a"):

@@ -4,10 +4,11 @@ import asyncio
 import time
 from contextlib import asynccontextmanager, suppress
 
+import msgspec
 import pytest
 from lease_links import WALL, FakeLinks
 
-from hopline.errors import Refused, UsageError
+from hopline.errors import Refused, Unavailable, UsageError
 from hopline.fleet.errors import FeatureMissing, PeerUnreachable
 from hopline.fleet.holding import good_until
 from hopline.fleet.lease_place import LeasePlace
@@ -321,6 +322,47 @@ def _later(seconds):
     return clock
 
 
+@scenario
+async def test_an_authority_whose_database_is_damaged_says_so_until_it_is_moved_away(folder):
+    async with machines(folder) as [home, away]:
+        database = folder / "home" / "leases.db"
+        database.write_bytes(b"somebody's notes\n" * 200)
+        for machine in (home, away):
+            with pytest.raises(Refused, match="move it away"):
+                await machine.claim()
+        database.unlink()
+        assert (await away.claim()).outcome == "granted"
+
+
+@scenario
+async def test_an_authority_that_is_named_and_not_paired_is_told_apart_from_one_out_of_reach(folder):
+    async with machines(folder, authority="stranger-33333333") as [_, away]:
+        with pytest.raises(UsageError, match="neither this machine nor paired"):
+            await away.claim()
+        with pytest.raises(UsageError, match="neither this machine nor paired"):
+            await away.leases()
+
+
+@scenario
+async def test_a_grant_that_does_not_say_until_when_is_none(folder):
+    async with machines(folder) as [home, away]:
+        answer = {}
+
+        async def odd(connection, envelope):
+            request = msgspec.json.decode(envelope.payload)
+            await connection.send("lease_result", {"request_id": request["request_id"], **answer})
+
+        for msg_type in ("lease_claim", "lease_release"):
+            home.links.handlers[msg_type] = odd
+        for answer in (
+            {"outcome": "granted"},
+            {"outcome": "granted", "lease": {"id": "L1", "expires_at": "soon"}},
+            {"outcome": "queued"},
+        ):
+            with pytest.raises(Unavailable, match="update it"):
+                await away.claim()
+
+
 def test_a_heartbeat_without_sessions_neither_renews_nor_clears():
     assert list(living_owners([("a", None)], 5.0)) == []
 
@@ -344,3 +386,6 @@ def test_an_answer_is_believed_from_when_it_was_asked_for_and_by_the_shorter_of_
     assert good_until(100.0, WALL // 1000 + 60, WALL, 59_500) == 159.5
     assert good_until(100.0, WALL // 1000 - 60, WALL) == 100.0
     assert seconds_of(stamp(1_750_000_000)) == 1_750_000_000
+    for text in ("", "2026-01-01", "2026-01-01 00:00:00Z", "2026-01-01T00:00:00+", "2026-13-01T00:00:00Z"):
+        with pytest.raises(ValueError):
+            seconds_of(text)
