@@ -169,7 +169,7 @@ def _start_seconds(machine: Machine) -> float:
 
 
 def hubs_of(machine: Machine) -> list[psutil.Process]:
-    """The hub processes of that home."""
+    """The hub processes of that home, without those that are about to become a tool that a hub asks."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -177,4 +177,5 @@ def hubs_of(machine: Machine) -> list[psutil.Process]:
                 found.append(process)
         except (psutil.Error, OSError):
             continue
-    return found
+    pids = {process.pid for process in found}
+    return [process for process in found if process.ppid() not in pids]

@@ -50,6 +50,11 @@ class HubCore:
         return self._state.identity
 
     @property
+    def options(self) -> HubOptions:
+        """How it behaves."""
+        return self._state.options
+
+    @property
     def neighbours(self) -> Neighbours:
         """What peers told of themselves, and what this machine tells."""
         return self._state.neighbours
@@ -165,7 +170,8 @@ class HubCore:
                 self._overdue(channel, now)
         if state.options.dials:
             self.plan.set_peers(state.keys.peers() - {self.identity}, self.linked, now)
-            state.actions += [Dial(*due) for due in self.plan.due(now)]
+            room = state.options.max_peers - len(state.links)
+            state.actions += [Dial(*due) for due in self.plan.due(now, room)]
 
     def _overdue(self, channel: Channel, now: float) -> None:
         match channel.role:

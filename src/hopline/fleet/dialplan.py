@@ -53,11 +53,15 @@ class DialPlan:
         for peer in sorted(peers - linked - self._courses.keys()):
             self._courses[peer] = Course(now)
 
-    def due(self, now: float) -> list[tuple[int, str, str]]:
-        """Dials to begin: (dial, peer, address). Each must be answered by `failed` or `linked`."""
+    def due(self, now: float, room: int = MAX_DIALS) -> list[tuple[int, str, str]]:
+        """Dials to begin: (dial, peer, address). Each must be answered by `failed` or `linked`.
+
+        Args:
+            room: how many links more there may be.
+        """
         found = []
         for peer, course in self._courses.items():
-            if course.dial is not None or now < course.next_at or len(self._by_dial) >= MAX_DIALS:
+            if course.dial is not None or now < course.next_at or len(self._by_dial) >= min(room, MAX_DIALS):
                 continue
             if not course.addresses:
                 course.addresses = tuple(self._addresses(peer))

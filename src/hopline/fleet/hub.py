@@ -76,7 +76,10 @@ class Hub:
         """Tick until cancelled; then end every connection."""
         try:
             while True:
-                self.tick()
+                try:
+                    self.tick()
+                except OSError as error:  # no descriptors, a disk that is away: the next tick may do better
+                    log.warning("cannot look after links: %s", error)
                 await asyncio.sleep(TICK_SECONDS)
         finally:
             if self._server is not None:

@@ -12,11 +12,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from hopline.errors import HoplineError, Unavailable, UsageError
+from hopline.fleet.log import log_to_stderr
 from hopline.fleet.place import HubPlace
 from hopline.records import StartFailed
 from hopline.settings import RelaySettings, load_settings
@@ -30,11 +32,10 @@ STARTING_SECONDS = 5.0
 """How long a hub that holds the lock may take to serve, or to leave."""
 POLL_SECONDS = 0.02
 
-_COLOURS = {logging.DEBUG: "2", logging.WARNING: "33", logging.ERROR: "31"}
-
 
 def main(argv: list[str]) -> int:
     """Be the hub. Returns the exit status; the report or stderr has said what went wrong by then."""
+    os.umask(0o077)
     if argv == ["--detached"]:
         return _detached()
     try:
@@ -66,15 +67,15 @@ def _foreground(listen: str | None, as_json: bool) -> int:
         record = place.read()
         told = "" if record is None else f" (pid {record.pid}, {record.listen})"
         raise Unavailable(f"a hub of this home runs already{told}; end it with: hopline hub stop")
-    _log_to(sys.stderr.isatty() and not os.environ.get("NO_COLOR"), brief=True)
+    log_to_stderr(colour=sys.stderr.isatty() and not os.environ.get("NO_COLOR"), brief=True)
 
     def started(record: HubRecord) -> None:
-        if as_json:
-            sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
-            sys.stdout.flush()
         if record.chosen_port:
             _log.warning("port %s is taken; another one was chosen", DEFAULT_PORT)
         _log.info("%s listens at %s", record.identity, record.listen)
+        if as_json:
+            sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
+            sys.stdout.flush()
 
     try:
         _run(place, listen, started)
@@ -85,6 +86,7 @@ def _foreground(listen: str | None, as_json: bool) -> int:
 
 def _detached() -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    _leave_folder()
     serving = False
 
     def started(record: HubRecord) -> None:
@@ -97,7 +99,7 @@ def _detached() -> int:
             os.dup2(source, target)
         os.close(nowhere)
         os.close(log_file)
-        _log_to(False, brief=False)
+        log_to_stderr(colour=False, brief=False)
         _log.info("%s listens at %s", record.identity, record.listen)
 
     try:
@@ -123,6 +125,14 @@ def _detached() -> int:
             _report(StartFailed(code="operation_failed", message=f"cannot start the hub: {where}{error.strerror}."))
         return 1
     return 0
+
+
+def _leave_folder() -> None:
+    """Keep no file system busy that the starter stood on; places that were named from there stay what they are."""
+    for name in ("HOPLINE_HOME", "HOPLINE_CONFIG"):
+        if named := os.environ.get(name):
+            os.environ[name] = str(Path(named).absolute())
+    os.chdir("/")
 
 
 def _run(place: HubPlace, listen: str | None, started: Callable[[HubRecord], None]) -> None:
@@ -161,30 +171,6 @@ def _report(report: HubServing | StartFailed) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_RDWR), 1)  # the starter has left; the hub serves the next one
-
-
-class _Lines(logging.Formatter):
-    """One readable line an entry, in colour where asked."""
-
-    def __init__(self, *, colour: bool, brief: bool) -> None:
-        super().__init__("%(asctime)s %(message)s", "%H:%M:%S" if brief else "%Y-%m-%d %H:%M:%S")
-        self._colour = colour
-
-    def format(self, record: logging.LogRecord) -> str:
-        line = super().format(record)
-        if record.levelno >= logging.WARNING and not self._colour:
-            line = line.replace(record.message, f"{record.levelname.lower()}: {record.message}", 1)
-        code = _COLOURS.get(record.levelno)
-        return f"\x1b[{code}m{line}\x1b[0m" if self._colour and code else line
-
-
-def _log_to(colour: bool, *, brief: bool) -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Lines(colour=colour, brief=brief))
-    root = logging.getLogger("hopline")
-    root.handlers[:] = [handler]
-    root.setLevel(logging.DEBUG if os.environ.get("HOPLINE_HUB_DEBUG") else logging.INFO)
-    root.propagate = False
 
 
 _log = logging.getLogger("hopline.hub")

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable
 
-from hopline.errors import UsageError
+from hopline.errors import Refused, UsageError
 from hopline.fleet.actions import DialOrder
 from hopline.fleet.addresses import is_loopback, named, place_of
 from hopline.fleet.errors import NotPaired, PeerDenied, PeerUnreachable
@@ -153,6 +153,9 @@ class Pairing:
     async def _opened(self, address: str, order: DialOrder) -> Outcome:
         place = place_of(address)
         assert place is not None, "it was named"
+        most = self._hub.core.options.max_peers
+        if order.expected not in self._hub.core.linked and len(self._hub.core.linked) >= most:
+            raise Refused(f"this hub has {most} links, all that it may; raise max_peers under [relay], or forget one.")
         try:
             return (await self._hub.order(place, address, order))[1]
         except ConnectionRefusedError:

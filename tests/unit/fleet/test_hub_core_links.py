@@ -167,6 +167,14 @@ def test_a_refusal_is_not_repeated_within_a_minute(world: World) -> None:
     assert course.problem == "it refuses our key"
 
 
+def test_no_more_peers_are_dialled_than_there_may_be_links(world: World) -> None:
+    a = world.node("a-1", "10.0.0.1:9847", max_peers=2)
+    for number in range(4):
+        a.know(world.node(f"b-{number}", f"10.0.1.{number}:9847"), address=True)
+    world.pass_time(120)
+    assert len(a.core.linked) == 2
+
+
 def test_a_peer_without_an_address_is_not_dialled(world: World) -> None:
     a, b = two(world)
     a.keys.places.clear()

@@ -60,6 +60,7 @@ async def pair(place: Path, **options: object) -> AsyncIterator[Pair]:
         await hubs[1].listen(bound)
         hubs[0].keys.note_addresses(B, [f"127.0.0.1:{port}"], 0, seen=False)
         running = [tasks.create_task(hub.run()) for hub in hubs]
+        await asyncio.sleep(0)  # what never began would not close its listener
         try:
             yield Pair(*hubs, port)
         finally:
