@@ -346,11 +346,11 @@ async def test_an_authority_that_is_named_and_not_paired_is_told_apart_from_one_
 @scenario
 async def test_a_grant_that_does_not_say_until_when_is_none(folder):
     async with machines(folder) as [home, away]:
-        answer = {}
+        answers = []
 
         async def odd(connection, envelope):
             request = msgspec.json.decode(envelope.payload)
-            await connection.send("lease_result", {"request_id": request["request_id"], **answer})
+            await connection.send("lease_result", {"request_id": request["request_id"], **answers[-1]})
 
         for msg_type in ("lease_claim", "lease_release"):
             home.links.handlers[msg_type] = odd
@@ -359,6 +359,7 @@ async def test_a_grant_that_does_not_say_until_when_is_none(folder):
             {"outcome": "granted", "lease": {"id": "L1", "expires_at": "soon"}},
             {"outcome": "queued"},
         ):
+            answers.append(answer)
             with pytest.raises(Unavailable, match="update it"):
                 await away.claim()
 
