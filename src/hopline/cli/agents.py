@@ -1,7 +1,7 @@
 """`hopline steer`, `pause` and `resume`: what an agent takes at its next boundary, and a plain command not at all.
 
-A server without an agent acknowledges all the same and records that nothing came of it (decision 0024), so what was
-recorded is read before anything is said.
+A server without an agent acknowledges all the same and records that nothing came of it (decision 0024), so what the
+run is, or else what was recorded, is read before anything is said.
 """
 
 import sys
@@ -13,8 +13,10 @@ import click
 from hopline.cli.places import peer, run_argument
 
 if TYPE_CHECKING:
+    from hopline.client.batches import Output
     from hopline.client.peers import Peer
     from hopline.wire.client.commands import CommandPause, CommandResume, CommandSteer
+    from hopline.wire.client.events import RunEvent
 
 RECORDED_SECONDS = 2.0
 """How long the record of a command that was acknowledged is waited for."""
@@ -71,22 +73,31 @@ def resume(run: str, fallback: bool, waits: bool) -> int:
 
 def _ask(there: "Peer", action: str, command: "CommandSteer | CommandPause | CommandResume", then: str) -> int:
     """Send it and say what is known of it. Raises Refused when there is no agent."""
+    from hopline.client.history import bearings
     from hopline.errors import Refused
-    from hopline.wire.client.requests import QuerySnapshot
 
+    here = bearings(there.dial_live(action))
     with there.dial_live(action) as connection:
-        snapshot = connection.ask(QuerySnapshot()).snapshot
-        since = snapshot.sequence if snapshot is not None else 0
         try:
             response = connection.ask(command)
         except Refused as error:
             raise Refused(f"{str(error).rstrip('.')}; see: {there.command('show')}", code=error.code) from error
     status = response.ack.status if response.ack is not None else "accepted"
-    if refusal := _refusal(there, action, since):
+    alone = f"Nothing to {action}: this run is a plain command, without an agent"
+    if refusal := alone if _is_plain(here.events) else _refusal(there, action, here.sequence):
         words, _, command_line = _INSTEAD[action].partition(": hopline ")
         raise Refused(f"{refusal.rstrip('.')}; {words}: {there.command(command_line)}", code="operation_failed")
     sys.stdout.write(f"{status}: {then}; see what becomes of it: {there.command('show')}\n")
     return 0
+
+
+def _is_plain(events: "list[Output | RunEvent]") -> bool:
+    """Whether a run that began so is a plain command: then nothing comes of it, however late that is recorded."""
+    from hopline.wire.client.events import RunEvent, payload_of
+    from hopline.wire.client.payloads import RunStarted
+
+    begun = [payload_of(event) for event in events if isinstance(event, RunEvent) and event.type == "run_started"]
+    return bool(begun) and isinstance(begun[-1], RunStarted) and begun[-1].outer_loop == "command"
 
 
 def _refusal(there: "Peer", action: str, since: int) -> str | None:
