@@ -5,6 +5,7 @@ docs/attacks.md, "The peer wire", names these tests.
 
 import contextlib
 import json
+import re
 import socket
 import struct
 import tempfile
@@ -183,6 +184,12 @@ def compressed(claimed: int, block: bytes) -> bytes:
     return raw_frame(5 + len(block), 1, struct.pack("<I", claimed) + block)
 
 
+def flagged(scene: Scene, flags: int) -> bytes:
+    """A frame that would be sound with no flag set."""
+    body = sound(scene, 10)
+    return raw_frame(1 + len(body), flags, body)
+
+
 def block_of(data: bytes) -> bytes:
     packed: bytes = lz4.block.compress(data, store_size=False)
     return packed
@@ -200,7 +207,7 @@ FRAMES: dict[str, Callable[[Scene], bytes]] = {
     "over 1 MiB": lambda scene: raw_frame(MAX_FRAME + 1, 0, b"x" * 64),
     "of 4 GiB": lambda scene: raw_frame(0xFFFFFFFF, 0, b"x" * 64),
     **{
-        f"with reserved bit {bit}": lambda scene, bit=bit: raw_frame(3, 1 << bit, b"{}")  # type: ignore[misc]  # bound now
+        f"with reserved bit {bit}": lambda scene, bit=bit: flagged(scene, 1 << bit)  # type: ignore[misc]  # bound now
         for bit in range(1, 8)
     },
     "compressed without a block": lambda scene: raw_frame(4, 1, b"\0\0\4"),
@@ -208,7 +215,7 @@ FRAMES: dict[str, Callable[[Scene], bytes]] = {
     "a bomb that says 4 GiB": lambda scene: compressed(0xFFFFFFFF, block_of(b" " * 4096)),
     "that expands past what it says": lambda scene: compressed(1024, block_of(b" " * MAX_RAW)),
     "that expands to less than it says": lambda scene: compressed(MAX_RAW, block_of(sound(scene, 2000))),
-    "compressed although it is short": lambda scene: compressed(1023, block_of(sound(scene, 1))),
+    "compressed although it is short": lambda scene: compressed(len(sound(scene, 500)), block_of(sound(scene, 500))),
     "truncated inside its block": lambda scene: compressed(2000, block_of(sound(scene, 1900))[:-7]),
     "noise as a block": lambda scene: compressed(2000, bytes(range(256)) * 4),
     "no JSON": lambda scene: frames_of(b"hello"),
@@ -223,16 +230,29 @@ FRAMES: dict[str, Callable[[Scene], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+REASONS = {
+    "of ": "a frame of length ",
+    "over ": "a frame of length ",
+    "with reserved bit ": "reserved flags ",
+    "a bomb ": "a compressed frame that claims ",
+    "compressed although ": "a compressed frame that claims ",
+    "in the name ": "a frame in another's name: bystander-00000001",
+}
+"""What the log says of frames whose names begin so; of the others it says something."""
+
+
+@pytest.mark.parametrize(("name", "frame"), FRAMES.items(), ids=FRAMES)
 def test_a_frame_that_breaks_the_rules_closes_its_link_with_a_logged_reason(
-    scene: Scene, frame: Callable[[Scene], bytes]
+    scene: Scene, name: str, frame: Callable[[Scene], bytes]
 ) -> None:
     before = len(scene.hub.log)
     with scene.link() as line:
         assert line.binary
         line.send_raw(frame(scene) + line.encoded(line.speaker.message("heartbeat", {"sessions": [session("behind")]})))
         assert line.ends(2)
-    scene.logged(before, line.speaker.identity)
+    said = scene.logged(before, f"{line.speaker.identity}: ", "; closed")
+    reason = next((told for start, told in REASONS.items() if name.startswith(start)), "")
+    assert re.search(rf"{line.speaker.identity}: {reason}.*; closed", said), said
     assert scene.hub.session_ids(line.speaker.identity) == set()
 
 
