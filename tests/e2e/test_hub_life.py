@@ -170,12 +170,11 @@ def _start_seconds(machine: Machine) -> float:
 
 def hubs_of(machine: Machine) -> list[psutil.Process]:
     """The hub processes of that home, without those that are about to become a tool that a hub asks."""
-    found = []
+    found: dict[int, tuple[psutil.Process, int]] = {}
     for process in psutil.process_iter():
         try:
             if "hub-server" in process.cmdline() and process.environ().get("HOPLINE_HOME") == str(machine.home):
-                found.append(process)
+                found[process.pid] = (process, process.ppid())
         except (psutil.Error, OSError):
             continue
-    pids = {process.pid for process in found}
-    return [process for process in found if process.ppid() not in pids]
+    return [process for process, parent in found.values() if parent not in found]

@@ -18,6 +18,9 @@ from hopline.wire.peer.envelope import Envelope
 from hopline.wire.peer.events import Authenticated, Denied, Ended, Event, Faulted, Received, UnknownType, WrongPeer
 from hopline.wire.peer.limits import DEAD_SECONDS
 
+MAX_UNKNOWN = 1024
+"""Pairs of peer and unknown type that are logged, each once."""
+
 EMPTY = "it closed the connection before the handshake was over"
 
 
@@ -43,6 +46,7 @@ class HubCore:
     ) -> None:
         self._state = CoreState(identity, keys, options, entropy, wall_millis - now * 1000)
         self._seen = Seen()
+        self._unknown: set[tuple[str, str]] = set()
 
     @property
     def identity(self) -> str:
@@ -220,8 +224,11 @@ class HubCore:
             case Denied() | WrongPeer():
                 openings.refused(self._state, channel, event, now)
             case UnknownType():
-                text = f"{channel.peer} sent {event.msg_type}, which is not known here; such frames are skipped"
-                self._state.note("info", text)
+                key = (channel.peer, event.msg_type)
+                if key not in self._unknown and len(self._unknown) < MAX_UNKNOWN:
+                    self._unknown.add(key)
+                    text = f"{channel.peer} sent {event.msg_type}, which is not known here; such frames are skipped"
+                    self._state.note("info", text)
             case Faulted():
                 if channel.role is Role.OPENING:
                     self._state.count_failure(channel, now)

@@ -149,6 +149,17 @@ def test_a_nonce_of_ours_is_not_proved_for_somebody_else(world: World, hub: Node
     assert world.said.get(9999, b"") == b""
 
 
+def test_single_failures_are_forgotten_one_by_one() -> None:
+    failures = Failures()
+    for at in (0.0, 50.0, 55.0, 58.0):
+        failures.count("x", at)
+    assert not failures.count("x", 61.0)
+    assert failures.count("x", 62.0)
+    assert failures.locked("x", 109.0)
+    assert not failures.locked("x", 111.0)
+    assert failures._failed == {}
+
+
 def test_failures_are_remembered_of_a_bounded_number_of_sources() -> None:
     failures = Failures()
     for number in range(10_000):

@@ -7,6 +7,7 @@ from core_world import KEY, Node, World
 
 from hopline.fleet.actions import DialOrder, Lost
 from hopline.fleet.channels import newer_stays
+from hopline.fleet.dedup import Seen
 from hopline.wire.peer.events import Authenticated, Denied, WrongPeer
 from hopline.wire.peer.heartbeat import Capabilities, SessionRow, Tool
 
@@ -320,6 +321,97 @@ def test_the_dialler_may_be_the_one_whose_key_waits(world: World) -> None:
     world.order(a, b, DialOrder(KEY, None, pending=True))
     assert a.keys.known == {"b-2": KEY}
     assert a.keys.waiting is None
+
+
+def test_a_dial_that_is_not_wanted_any_more_is_closed(world: World) -> None:
+    a, b = two(world)
+    a.automatic = False
+    world.pass_time(1)
+    (dial,) = a.dials
+    a.core.forget("b-2", world.now)
+    left, _ = world.connect(a, dial) or (0, 0)
+    world.settle()
+    assert a.closed[left] == "no longer wanted"
+    a.core.unreachable(dial.dial, "nobody", world.now)
+    assert a.link(b) is None
+
+
+def test_what_comes_for_a_closed_connection_is_nothing(world: World) -> None:
+    a, _ = two(world)
+    a.core.received(99, b"x", world.now)
+    a.core.ended(99, world.now)
+    a.core.closed(99, "gone", world.now)
+    a.core.hang_up(99, "gone", world.now)
+    assert not a.core.send(99, "heartbeat", {}, world.now)
+    assert a.core.take() == []
+    assert a.core.identity == "a-1"
+
+
+def test_a_hub_that_does_not_dial_waits_to_be_dialled(world: World) -> None:
+    a, _ = two(world, dials=False)
+    world.pass_time(30)
+    assert a.dials == []
+    assert a.core.linked == frozenset()
+
+
+def test_frames_before_a_fault_are_delivered_and_the_link_ends(world: World) -> None:
+    a, b = two(world)
+    world.pass_time(1)
+    conn, other = a.link(b), b.link(a)
+    assert conn is not None
+    assert other is not None
+    channel = a.core.channel(conn)
+    assert channel is not None
+    good = channel.machine.encode("knowledge_request", {"since_epoch": 7}, now_millis=1, entropy="0" * 16)
+    b.core.received(other, good + b"\x00\x00\x00\x00", world.now)
+    world.settle()
+    assert [envelope.msg_type for _, _, envelope in b.delivered] == ["knowledge_request"]
+    assert b.closed[other] == "a frame of length 0"
+    assert any(note.level == "warning" and "a-1: a frame of length 0" in note.text for note in b.notes)
+
+
+def test_an_unknown_type_is_told_once_a_peer_whatever_becomes_of_its_connections(world: World) -> None:
+    a, b = two(world)
+    for _ in range(3):
+        world.pass_time(5)
+        conn = a.link(b)
+        assert conn is not None
+        for _ in range(2):
+            a.send(conn, "novelty", {"x": 1})
+        a.core.hang_up(conn, "test", world.now)
+        world.settle()
+    assert b.delivered == []
+    assert sum("novelty" in note.text for note in b.notes) == 1
+
+
+def test_a_new_address_is_tried_at_once_when_somebody_says_so(world: World) -> None:
+    a, b = two(world)
+    a.keys.places["b-2"] = ["10.0.0.9:1"]
+    world.pass_time(40)
+    a.keys.places["b-2"] = [b.listens]
+    a.core.plan.hurry("b-2", world.now)
+    a.core.plan.hurry("nobody-1", world.now)
+    world.pass_time(1)
+    assert a.link(b) is not None
+    a.core.plan.hurry("b-2", world.now)
+
+
+def test_too_much_that_waits_for_the_first_frame_is_refused(world: World) -> None:
+    a, b = two(world)
+    world.mute.add("a-1")
+    world.pass_time(1)
+    conn = b.link(a)
+    assert conn is not None
+    assert [b.send(conn, "knowledge_request", {"since_epoch": 0}) for _ in range(66)] == [True] * 64 + [False] * 2
+
+
+def test_dedup_forgets_the_oldest_id_first() -> None:
+    seen = Seen()
+    assert not any(seen.again("a", str(number)) for number in range(1000))
+    assert seen.again("a", "0")
+    assert not seen.again("a", "1000")
+    assert not seen.again("a", "0")
+    assert seen.again("a", "999")
 
 
 def test_a_suspended_machine_finds_its_wall_clock_again(world: World) -> None:
