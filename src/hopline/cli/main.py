@@ -115,16 +115,17 @@ def main(argv: list[str], full_screen: FullScreen | None = None) -> int:
         sys.stdout.flush()
     except HoplineError as error:
         return _fail(str(error), error.exit_status)
+    except click.exceptions.NoArgsIsHelpError as error:
+        group = error.ctx.command_path
+        return _fail(f"say which: {group} {_choices(error.ctx)}; see: {group} --help", error.exit_code)
     except click.UsageError as error:
-        asked = (
-            f"hopline {error.ctx.info_name}" if error.ctx is not None and error.ctx.parent is not None else "hopline"
-        )
+        asked = "hopline" if error.ctx is None else error.ctx.command_path
         return _fail(f"{_sentence(error.format_message())}; see: {asked} --help", error.exit_code)
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
     except UnicodeEncodeError as error:
         return _fail(f"{str(error.object)[:80]!r} is not UTF-8; give it another name.", WRONG_USE)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, EOFError, click.Abort):
         return _fail("interrupted.", INTERRUPTED)
     except BrokenPipeError:
         _forget_stdout()
@@ -135,7 +136,12 @@ def main(argv: list[str], full_screen: FullScreen | None = None) -> int:
 
 
 def _run(argv: list[str], full_screen: FullScreen | None) -> int:
-    result: Any = hopline.main(args=argv or ["--help"], prog_name="hopline", standalone_mode=False, obj=full_screen)
+    # Not `hopline.main`: it makes a status of its own of a closed pipe.
+    try:
+        with hopline.make_context("hopline", list(argv or ["--help"]), obj=full_screen) as context:
+            result: Any = hopline.invoke(context)
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
     return result if isinstance(result, int) else 0
 
 
@@ -151,6 +157,11 @@ def _fail(sentence: str, status: int) -> int:
     except OSError:
         pass
     return status
+
+
+def _choices(context: click.Context) -> str:
+    command = context.command
+    return ", ".join(command.list_commands(context)) if isinstance(command, click.Group) else "..."
 
 
 def _sentence(message: str) -> str:
