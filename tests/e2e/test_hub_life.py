@@ -178,3 +178,44 @@ def hubs_of(machine: Machine) -> list[psutil.Process]:
         except (psutil.Error, OSError):
             continue
     return [process for process, parent in found.values() if parent not in found]
+
+
+def test_a_damaged_record_of_no_hub_stops_nothing(alone: Machine) -> None:
+    for text in ("", "garbage", "{}"):
+        (alone.fleet / "hub.json").write_text(text)
+        assert alone.run("hub", "status").returncode == 4
+        assert alone.run("peer", "id").stdout == f"{alone.identity}\n".encode()
+        assert alone.run("hub", "stop").returncode == 0
+
+
+def test_another_runtime_folder_finds_the_hub_of_the_same_home(alone: Machine, private_place: Path) -> None:
+    alone.start()
+    other = private_place / "elsewhere"
+    other.mkdir(mode=0o700)
+    env = {"XDG_RUNTIME_DIR": str(other)}
+    assert f"pid {alone.pid}" in alone.run("hub", "status", env=env).stdout.decode()
+    assert alone.run("peer", "id", env=env).stdout == f"{alone.identity}\n".encode()
+    assert list(other.iterdir()) == []
+    hidden = alone.fleet / "hub.json"
+    record = json.loads(hidden.read_text())
+    hidden.write_text(json.dumps(record | {"socket": str(other / "nowhere")}))
+    told = alone.run("hub", "status", env=env)
+    assert told.returncode == 4
+    assert alone.run("hub", "stop", env=env).stderr == told.stderr
+    assert f"the hub of this home (pid {alone.pid}) does not answer at {other / 'nowhere'}".encode() in told.stderr
+
+
+@pytest.mark.parametrize("words", [("hub", "serve"), ("peer", "id")])
+def test_a_hub_that_cannot_write_its_record_says_so_in_a_sentence(alone: Machine, words: tuple[str, ...]) -> None:
+    (alone.fleet / "hub.json.new").symlink_to("/dev/full")
+    (alone.fleet / "hub.json").write_text("{}")
+    told = alone.run(*words)
+    assert told.returncode == 1
+    assert told.stderr.count(b"\n") == 1, told.stderr.decode()
+    assert b"hub.json" in told.stderr
+
+
+def test_stop_says_as_json_whether_there_was_one(alone: Machine) -> None:
+    alone.start()
+    assert alone.told("hub", "stop") == {"stopped": True, "pid": alone.pid}
+    assert alone.told("hub", "stop") == {"stopped": False, "pid": None}

@@ -60,23 +60,35 @@ def status(as_json: bool) -> int:
 
 
 @hub.command()
-def stop() -> int:
+@json_option
+def stop(as_json: bool) -> int:
     """End the hub; its links close, its leases and transfers are kept on disk."""
     from hopline.client.hub import HubClient, HubGone
+    from hopline.client.hub_holder import is_held
     from hopline.errors import Unavailable
     from hopline.wire.hub.peers import Asked, HubStopping
 
     try:
         client = HubClient.open(start=False)
     except HubGone:
-        sys.stdout.write("no hub runs here\n")
-        return 0
+        if is_held():
+            raise
+        return _stopped(None, as_json)
     with client:
         pid = client.call("hub.stop", Asked(), HubStopping).pid
         gone = client.left(STOP_SECONDS) and _exited(pid)
     if not gone:
         raise Unavailable(f"the hub (pid {pid}) is still leaving after {STOP_SECONDS:g} s; try: kill {pid}")
-    sys.stdout.write(f"stopped (pid {pid})\n")
+    return _stopped(pid, as_json)
+
+
+def _stopped(pid: int | None, as_json: bool) -> int:
+    if as_json:
+        import json
+
+        sys.stdout.write(json.dumps({"stopped": pid is not None, "pid": pid}) + "\n")
+    else:
+        sys.stdout.write("no hub runs here\n" if pid is None else f"stopped (pid {pid})\n")
     return 0
 
 

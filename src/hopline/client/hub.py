@@ -4,10 +4,12 @@ import os
 import select
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Self, TypeVar
 
 import msgspec
 
+from hopline.client.hub_holder import is_held, read_record
 from hopline.client.spawning import DaemonStart, daemon_environment
 from hopline.errors import HoplineError, Misuse, Unavailable
 from hopline.records import StartFailed
@@ -58,7 +60,7 @@ class HubClient:
         connection = _connected()
         if connection is None:
             if not start:
-                raise HubGone("no hub runs here; start it: hopline hub serve")
+                raise HubGone(_gone())
             start_hub()
             connection = _connected()
             if connection is None:
@@ -139,8 +141,26 @@ def start_hub() -> HubRecord:
     return DaemonStart("the hub", ("hub-server", "--detached"), environment).report(b"", _report.decode).record
 
 
+def _gone() -> str:
+    record = read_record() if is_held() else None
+    if record is None:
+        return "no hub runs here; start it: hopline hub serve"
+    return (
+        f"the hub of this home (pid {record.pid}) does not answer at {record.socket}: it is about to serve or to "
+        "leave, or that socket is not to be seen from here; try again."
+    )
+
+
 def _connected() -> socket.socket | None:
+    """By the socket that goes with our XDG_RUNTIME_DIR, else by the one that the hub of this home went by."""
     path = hub_socket_path()
+    connection = _connected_at(path)
+    if connection is None and is_held() and (record := read_record()) is not None and record.socket != str(path):
+        connection = _connected_at(Path(record.socket))
+    return connection
+
+
+def _connected_at(path: Path) -> socket.socket | None:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(str(path))

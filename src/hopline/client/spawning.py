@@ -21,6 +21,9 @@ LEAVE_SECONDS = 5.0
 
 MAX_REPORT_BYTES = 1 << 20
 
+_FRAME = " |+-\t\r"
+"""What a trace is drawn with."""
+
 T = TypeVar("T")
 
 
@@ -124,7 +127,7 @@ class DaemonStart:
     def _last_complaint(self) -> str:
         size = os.fstat(self._complaints).st_size
         lines = os.pread(self._complaints, 4096, max(0, size - 4096)).decode("utf-8", "replace").split("\n")
-        said = [line.strip() for line in lines if line.strip()]
+        said = [line.strip(_FRAME) for line in lines if line.strip(_FRAME)]
         return f": {said[-1]}" if said else "; the system may have ended it: check memory and limits."
 
 

@@ -5,6 +5,7 @@ hopline hub-server --detached                      started by a command: reports
 """
 
 import asyncio
+import errno
 import gc
 import logging
 import os
@@ -43,6 +44,9 @@ def main(argv: list[str]) -> int:
     except HoplineError as error:
         sys.stderr.write(f"hopline: {error}\n")
         return error.exit_status
+    except OSError as error:
+        sys.stderr.write(f"hopline: the hub cannot run: {_told(error)}\n")
+        return 1
 
 
 def _options(argv: list[str]) -> tuple[str | None, bool]:
@@ -91,9 +95,9 @@ def _detached() -> int:
 
     def started(record: HubRecord) -> None:
         nonlocal serving
+        log_file = place.open_log()
         serving = True
         _report(HubServing(record))
-        log_file = place.open_log()
         nowhere = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         for source, target in ((nowhere, 0), (nowhere, 1), (log_file, 2)):
             os.dup2(source, target)
@@ -107,7 +111,7 @@ def _detached() -> int:
         deadline = time.monotonic() + STARTING_SECONDS
         while (lock := place.hold_lock()) is None:
             record = place.read()
-            if record is not None and place.answers():
+            if record is not None and place.answers(record):
                 _report(HubServing(record))
                 return 0
             if time.monotonic() > deadline:
@@ -121,10 +125,16 @@ def _detached() -> int:
         elif isinstance(error, HoplineError):
             _report(StartFailed(code="operation_failed", message=str(error), exit_code=error.exit_status))
         else:
-            where = f"{error.filename}: " if error.filename else ""
-            _report(StartFailed(code="operation_failed", message=f"cannot start the hub: {where}{error.strerror}."))
+            _report(StartFailed(code="operation_failed", message=f"cannot start the hub: {_told(error)}"))
         return 1
     return 0
+
+
+def _told(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    room = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    step = "make room there" if room else "the hub needs a home that it can write to (HOPLINE_HOME)"
+    return f"{where}{error.strerror or error}; {step}."
 
 
 def _leave_folder() -> None:

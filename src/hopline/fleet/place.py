@@ -3,20 +3,23 @@
 import fcntl
 import os
 import socket
+import time
 from pathlib import Path
 
 import msgspec
 
+from hopline.client.hub_holder import LOCK_FILE, RECORD_FILE, read_record
 from hopline.errors import Unavailable
 from hopline.serve.unix import bind
 from hopline.settings import fleet_folder, hub_socket_path, private_folder, runtime_folder
 from hopline.wire.hub.peers import HubRecord
 
-RECORD_FILE = "hub.json"
-LOCK_FILE = "hub.lock"
 LOG_FILE = "hub.log"
 MAX_LOG_BYTES = 4 << 20
 """A longer log is put aside as hub.log.1 when a hub starts; the one before that is dropped."""
+LOOK_SECONDS = 0.2
+"""A command that looks whether the lock is held has it for a moment itself."""
+LOOK_AGAIN_SECONDS = 0.02
 
 
 class HubPlace:
@@ -31,14 +34,28 @@ class HubPlace:
         self.socket_path = hub_socket_path()
 
     def hold_lock(self) -> int | None:
-        """Take the hub's lock for this process's lifetime: its descriptor, or None while another hub holds it."""
-        descriptor = os.open(self.folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        """Take the hub's lock for this process's lifetime: its descriptor, or None while another hub holds it.
+
+        Raises Unavailable when there can be no lock.
+        """
+        path = self.folder / LOCK_FILE
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            return None
-        return descriptor
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise Unavailable(
+                f"cannot write {path}: {error.strerror}; the hub needs a home that it can write to (HOPLINE_HOME)."
+            ) from error
+        deadline = time.monotonic() + LOOK_SECONDS
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    os.close(descriptor)
+                    return None
+                time.sleep(LOOK_AGAIN_SECONDS)
+            else:
+                return descriptor
 
     def bind(self) -> socket.socket:
         """The control socket, listening, in folders that are ours alone. The caller holds the lock. Raises OSError."""
@@ -46,10 +63,10 @@ class HubPlace:
             private_folder(folder)
         return bind(self.socket_path)
 
-    def answers(self) -> bool:
-        """Whether somebody listens on the control socket."""
+    def answers(self, record: HubRecord) -> bool:
+        """Whether somebody listens on the control socket that `record` names."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as end:
-            return end.connect_ex(str(self.socket_path)) == 0
+            return end.connect_ex(record.socket) == 0
 
     def publish(self, record: HubRecord) -> None:
         """Replace the record. Raises OSError."""
@@ -65,14 +82,8 @@ class HubPlace:
         self.socket_path.unlink(missing_ok=True)
 
     def read(self) -> HubRecord | None:
-        """The record of this hub, or of the last one; None without any. Raises Unavailable if unreadable."""
-        path = self.folder / RECORD_FILE
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=HubRecord)
-        except FileNotFoundError:
-            return None
-        except (OSError, msgspec.MsgspecError) as error:
-            raise Unavailable(f"cannot read {path}: {error}; restart the hub: hopline hub stop") from error
+        """The record of this hub, or of the last one; None without one that can be understood."""
+        return read_record()
 
     def open_log(self) -> int:
         """The log's descriptor, for appending; one that grew too long begins anew."""

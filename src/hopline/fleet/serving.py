@@ -7,9 +7,11 @@ import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NoReturn
 
 from hopline import __version__
 from hopline.clock import rfc3339
+from hopline.errors import HoplineError
 from hopline.fleet import discovery, listening
 from hopline.fleet.actions import HubOptions
 from hopline.fleet.addresses import is_loopback
@@ -26,7 +28,7 @@ from hopline.settings import RelaySettings, home
 from hopline.wire.hub.peers import HubRecord
 from hopline.wire.peer.lan import Announcement
 from hopline.wire.peer.limits import DEFAULT_PORT
-from hopline.wire.peer.pairing import address_text
+from hopline.wire.peer.pairing import address_text, read_address
 
 SEE_OFF_SECONDS = 0.2
 """How long what was written last may take to leave."""
@@ -54,8 +56,18 @@ async def serve(place: HubPlace, relay: RelaySettings, listen: Listen, started: 
     """
     try:
         await _serve(place, relay, listen, started)
-    except* _Ended:
-        pass
+    except BaseExceptionGroup as group:
+        _, others = group.split(_Ended)
+        if others is not None:
+            _raise_told(others)
+
+
+def _raise_told(group: BaseExceptionGroup[BaseException]) -> NoReturn:
+    """What can be said in a sentence goes out alone."""
+    first: BaseException = group.subgroup((HoplineError, OSError)) or group
+    while isinstance(first, BaseExceptionGroup) and first is not group:
+        first = first.exceptions[0]
+    raise first
 
 
 async def _serve(place: HubPlace, relay: RelaySettings, listen: Listen, started: Callable[[HubRecord], None]) -> None:
@@ -131,4 +143,5 @@ def _port_of(last: HubRecord | None) -> int | None:
     """Where the last hub of this home listened, if that was chosen for want of the usual port."""
     if last is None or not last.chosen_port:
         return None
-    return int(last.listen.rpartition(":")[2])
+    found = read_address(last.listen)
+    return None if found is None else found[1]
