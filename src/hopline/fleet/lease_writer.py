@@ -4,6 +4,7 @@ import asyncio
 import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ log = logging.getLogger("hopline.hub.leases")
 
 QUIET_SECONDS = 0.02
 """How long nothing may come before the log is folded in."""
+
+WATCH_SECONDS = 0.001
+"""How long the event loop stands still for a commit, and only when the one before took no longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,9 @@ class _Commit:
 
 class LeaseWriter:
     """Writes in its own thread, which the first `load` starts. Called on the event loop's thread.
+
+    The loop stands still for the first commit of a turn where the disk is quick, which spares it being woken. It never
+    does so for longer than WATCH_SECONDS, nor for a second one, so that what comes at once is written together.
 
     When a commit fails, so does everything that was handed in after it until the next `load`: it was decided by a
     table that is ahead of the disk.
@@ -49,6 +56,17 @@ class LeaseWriter:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._queue: SimpleQueue[_Load | _Commit | None] = SimpleQueue()
         self._held: list[_Load | None] = []
+        self._unsettled = 0
+        self._quick = True
+        self._stood_still = False
+        """In this turn of the loop."""
+        self._turn = threading.Lock()
+        """Held to look at the two below from both threads."""
+        self._watched = False
+        self._outcome: tuple[list[asyncio.Future[None]], HoplineError | None] | None = None
+        self._came = threading.Lock()
+        """Released by the thread when it leaves an outcome to a loop that stands still for it."""
+        self._came.acquire()
         self._thread = threading.Thread(target=self._run, name="lease-writer", daemon=True)
 
     def load(self) -> "asyncio.Future[Saved]":
@@ -68,7 +86,13 @@ class LeaseWriter:
         if self._loop is None:
             raise Misuse("leases were decided before what the disk holds was known")
         done: asyncio.Future[None] = self._loop.create_future()
+        self._unsettled += 1
+        watched = self._watched = self._quick and not self._stood_still and self._unsettled == 1
         self._queue.put(_Commit(changes, done))
+        if watched:
+            self._watch()
+            self._stood_still = True
+            self._loop.call_soon(self._begin_turn)
         return done
 
     def close(self) -> None:
@@ -76,6 +100,22 @@ class LeaseWriter:
         if self._thread.is_alive():
             self._queue.put(None)
             self._thread.join()
+
+    def _begin_turn(self) -> None:
+        self._stood_still = False
+
+    def _watch(self) -> None:
+        """Stand still until the only commit there is has been made, but not for long."""
+        came = self._came.acquire(timeout=WATCH_SECONDS)
+        if not came:
+            with self._turn:
+                came = not self._watched
+                self._watched = False
+            if came:
+                self._came.acquire()
+        if came and self._outcome is not None:
+            outcome, self._outcome = self._outcome, None
+            self._settle(*outcome)
 
     def _run(self) -> None:
         store: LeaseStore | None = None
@@ -88,7 +128,9 @@ class LeaseWriter:
             if store is None or failure is not None:
                 failure = failure or Unavailable("the lease database is not open")
             else:
+                began = time.perf_counter()
                 failure = _commit(store, group)
+                self._quick = time.perf_counter() - began < WATCH_SECONDS
             self._tell([one.done for one in group], failure)
             if store is not None and store.overdue:
                 _fold(store)
@@ -132,9 +174,17 @@ class LeaseWriter:
         return store, None
 
     def _tell(self, done: "list[asyncio.Future[None]]", failure: HoplineError | None) -> None:
-        self._later(self._settle, done, failure)
+        with self._turn:
+            watched, self._watched = self._watched, False
+            if watched:
+                self._outcome = done, failure
+        if watched:
+            self._came.release()
+        else:
+            self._later(self._settle, done, failure)
 
     def _settle(self, done: "list[asyncio.Future[None]]", failure: HoplineError | None) -> None:
+        self._unsettled -= len(done)
         self.settled(len(done), failure)
         if failure is not None:
             _fail(done, failure)

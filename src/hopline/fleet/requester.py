@@ -97,7 +97,8 @@ class Requester:
             return Told(authority, result, asked_at, time.time_ns() // 1_000_000, here=True)
         problem = ""
         for pause in (0.0, *(self._pauses if pauses is None else pauses)):
-            await asyncio.sleep(pause)
+            if pause:
+                await asyncio.sleep(pause)
             try:
                 return await self._once(authority, make(_new_id()))
             except NotPaired:

@@ -56,6 +56,7 @@ class PeerTransport(asyncio.Protocol):
         self._working = False
         self._ended = False
         self._paused = False
+        self._gathering = False
         self._out: list[bytes] = []
         self._out_bytes = 0
         self._drained = asyncio.Event()
@@ -109,13 +110,15 @@ class PeerTransport(asyncio.Protocol):
         self._drained.set()
 
     def write(self, data: bytes) -> None:
-        """Send, together with what else is written in this turn of the loop."""
+        """Send: the first of this turn of the loop at once, what else is written in it together."""
         self._out.append(data)
         self._out_bytes += len(data)
-        if self._out_bytes >= COALESCE_BYTES:
+        if not self._gathering:
             self._flush()
-        elif len(self._out) == 1:
-            asyncio.get_running_loop().call_soon(self._flush)
+            self._gathering = True
+            asyncio.get_running_loop().call_soon(self._gathered)
+        elif self._out_bytes >= COALESCE_BYTES:
+            self._flush()
 
     def close(self, *, abort: bool) -> None:
         """End the connection; unless `abort`, once what was written is sent, which must not take long."""
@@ -166,6 +169,10 @@ class PeerTransport(asyncio.Protocol):
         self._stop_timing()
         self._drained.set()
         self.news.set()
+
+    def _gathered(self) -> None:
+        self._gathering = False
+        self._flush()
 
     def _flush(self) -> None:
         if self._out:

@@ -4,12 +4,14 @@ import asyncio
 import random
 import sqlite3
 import stat
+import threading
 
 import pytest
 from lease_tables import START, Clock, claim, owner
 from lease_world import OWNERS, VALUES, Disk
 
 from hopline.errors import Corrupt, Unavailable
+from hopline.fleet import lease_writer
 from hopline.fleet.authority import Authority
 from hopline.fleet.lease_records import Saved, Spent
 from hopline.fleet.lease_store import LeaseStore
@@ -204,20 +206,74 @@ def test_a_read_is_not_answered_before_what_it_tells_is_on_the_disk(path):
     asyncio.run(scenario())
 
 
+def stopped_store(path):
+    """A store of which each commit tells that it has begun, and goes on when it may."""
+    store, begun, may_write = LeaseStore.open(path, MILLIS), threading.Event(), threading.Event()
+    real = store.commit
+
+    def commit(changes):
+        begun.set()
+        assert may_write.wait(10)
+        real(changes)
+
+    store.commit = commit
+    return store, begun, may_write
+
+
 def test_a_request_given_up_by_its_asker_is_written_all_the_same(path):
     async def scenario():
-        writer = LeaseWriter(lambda: LeaseStore.open(path, MILLIS))
+        store, begun, may_write = stopped_store(path)
+        writer = LeaseWriter(lambda: store)
         authority = Authority(writer, lambda: Clock().moment)
-        await authority.answer(*asked(1))
+        first = asyncio.ensure_future(authority.answer(*asked(1)))
+        assert await asyncio.to_thread(begun.wait, 10)
         task = asyncio.ensure_future(authority.answer(*asked(2, "z")))
         await asyncio.sleep(0)
         task.cancel()
+        may_write.set()
         listed = await authority.answer("c-00000000", LeaseList("r9"))
         assert [one.id for one in listed.leases] == ["L1", "L2"]
         released = await authority.answer("a-00000000", LeaseRelease("r", "L2", "s"))
         assert released.outcome == "released"
+        assert (await first).outcome == "granted"
         writer.close()
         with pytest.raises(asyncio.CancelledError):
             await task
+
+    asyncio.run(scenario())
+
+
+def test_a_disk_that_stands_still_does_not_stop_the_loop(path):
+    async def scenario():
+        store, begun, may_write = stopped_store(path)
+        writer = LeaseWriter(lambda: store)
+        await writer.load()
+        first = writer.commit([])
+        second = writer.commit([])
+        assert begun.is_set()
+        assert not first.done()
+        assert not second.done()
+        may_write.set()
+        await asyncio.gather(first, second)
+        writer.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_disk_that_is_quick_has_written_when_the_commit_returns_once_a_turn(path, monkeypatch):
+    monkeypatch.setattr(lease_writer, "WATCH_SECONDS", 10.0)
+
+    async def scenario():
+        settled = []
+        writer = LeaseWriter(lambda: LeaseStore.open(path, MILLIS))
+        writer.settled = lambda count, failure: settled.append((count, failure))
+        await writer.load()
+        for _ in range(3):
+            first, second = writer.commit([]), writer.commit([])
+            assert first.done()
+            assert not second.done()
+            await second
+        assert settled == [(1, None)] * 6
+        writer.close()
 
     asyncio.run(scenario())
