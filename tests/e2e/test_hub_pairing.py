@@ -82,7 +82,9 @@ def test_a_relay_code_pairs_without_naming_anybody(pair: tuple[Machine, Machine]
     a.start(f"127.0.0.1:{port}")
     code = a.told("peer", "invite")["relay_code"]
     assert len(code) == 27
-    assert b.told("peer", "join", code.lower())["peer"] == a.identity
+    joined = b.run("peer", "join", code.lower())
+    assert joined.stderr.decode() == f"dialling 127.0.0.1:{port}\n"
+    assert f"connected to {a.identity}" in joined.stdout.decode()
     both_connected(a, b)
 
 
@@ -92,7 +94,9 @@ def test_an_invitation_can_be_drawn_and_says_that_it_works_here_only(pair: tuple
     assert done.stdout.decode().startswith("cctl://")
     assert "▄" in done.stdout.decode()
     assert b"works on this machine only" in done.stderr
-    assert b"hopline hub serve --listen 0.0.0.0:9847" in done.stderr
+    port = a.told("peer", "id")["listen"].rpartition(":")[2]
+    assert f"hopline hub serve --listen 0.0.0.0:{port} (or".encode() in done.stderr
+    assert b"no code to be read aloud" in done.stderr
 
 
 def test_keys_and_sockets_are_their_owners_alone(pair: tuple[Machine, Machine]) -> None:
@@ -221,3 +225,72 @@ def test_help_starts_no_hub(pair: tuple[Machine, Machine]) -> None:
     words(a, "peer", "--help")
     words(a, "hub", "--help")
     assert not (a.fleet / "hub.lock").exists()
+
+
+def test_a_wrong_code_leaves_a_proven_pairing_alone(pair: tuple[Machine, Machine]) -> None:
+    a, b = pair
+    words(b, "peer", "join", a.told("peer", "pair")["link"])
+    both_connected(a, b)
+    key = (b.peers_folder / f"{a.identity}.key").read_text()
+    status, text = refused(b, "peer", "accept", "a1b2-c3d4-e5f6-0789", a.identity)
+    assert status == 1
+    assert f"hopline peer forget {a.identity}" in text
+    assert "--replace" in text
+    both_connected(a, b)
+    assert (b.peers_folder / f"{a.identity}.key").read_text() == key
+    assert words(b, "peer", "accept", "--replace", "a1b2-c3d4-e5f6-0789", a.identity).startswith("the key of")
+    assert (b.peers_folder / f"{a.identity}.key").read_text() != key
+
+
+def test_a_code_that_was_mistyped_is_simply_given_again(pair: tuple[Machine, Machine]) -> None:
+    a, b = pair
+    made = a.told("peer", "pair")
+    words(b, "peer", "accept", "a1b2-c3d4-e5f6-0789", a.identity)
+    refused(b, "peer", "connect", made["address"])
+    assert b.told("peer", "accept", made["code"], a.identity)["replaced"] is True
+    assert b.told("peer", "connect", made["address"])["peer"] == a.identity
+
+
+def test_one_who_is_shut_out_on_loopback_is_told_to_wait(pair: tuple[Machine, Machine]) -> None:
+    a, b = pair
+    link = a.told("peer", "pair")["link"]
+    wrong = link[:-16] + "a1b2c3d4e5f60789"
+    for _ in range(5):
+        refused(b, "peer", "join", wrong)
+    status, text = refused(b, "peer", "join", link)
+    assert status == 5
+    assert "too many failed tries (then wait a minute and try again)" in text
+
+
+def test_ones_own_address_is_this_machine(pair: tuple[Machine, Machine]) -> None:
+    a, _ = pair
+    made = a.told("peer", "pair")
+    for arguments in (("connect", made["address"]), ("join", made["link"].replace(a.identity, "x-1"))):
+        status, text = refused(a, "peer", *arguments)
+        assert status == 2
+        assert f"{made['address']} is this machine" in text
+
+
+def test_a_peer_is_forgotten_by_what_it_alone_begins_with(pair: tuple[Machine, Machine]) -> None:
+    a, _ = pair
+    for name in ("nas-0000000b", "nas-0000000c"):
+        words(a, "peer", "accept", "a1b2-c3d4-e5f6-0789", name)
+    status, text = refused(a, "peer", "forget", "nas")
+    assert (status, "begins 2 peers: nas-0000000b, nas-0000000c" in text) == (2, True)
+    assert refused(a, "peer", "forget", "")[0] == 4
+    assert words(a, "peer", "forget", "nas-0000000b") == "nas-0000000b is forgotten\n"
+    assert words(a, "peer", "forget", "na") == "nas-0000000c is forgotten\n"
+
+
+def test_a_joiner_that_cannot_keep_the_key_says_so_before_it_asks_anybody(pair: tuple[Machine, Machine]) -> None:
+    a, b = pair
+    link = a.told("peer", "pair")["link"]
+    words(b, "peer", "id")
+    b.peers_folder.rename(b.fleet / "away")
+    status, text = refused(b, "peer", "join", link)
+    assert status == 1
+    assert "this machine cannot keep the key: " in text
+    assert "the invitation is still good" in text
+    (b.fleet / "away").rename(b.peers_folder)
+    assert b.told("peer", "join", link)["peer"] == a.identity
+    assert [path.name for path in b.peers_folder.glob("*.candidate")] == []

@@ -11,14 +11,11 @@ if TYPE_CHECKING:
     import msgspec
 
     from hopline.client.hub import HubClient
-    from hopline.wire.hub.peers import Connected, Fleet, Invitation, PeerList, PeerRow
+    from hopline.wire.hub.peers import Connected, Invitation
 
     T = TypeVar("T", bound=msgspec.Struct)
 
 no_start_option = click.option("--no-start", is_flag=True, help="Do not start the hub when it does not run.")
-
-MUCH_CLOCK_SECONDS = 60.0
-"""A clock that is off by more is told."""
 
 
 @click.group()
@@ -91,6 +88,12 @@ def invite(qr: bool, no_start: bool, as_json: bool) -> int:
     sys.stdout.write(f"{invitation.link}\n")
     if invitation.relay_code is not None:
         sys.stdout.write(f"or, to be read aloud: {invitation.relay_code}\n")
+    else:
+        sys.stdout.flush()
+        sys.stderr.write(
+            f"no code to be read aloud: it can hold an IPv4 address with a port from 9847 to 10102, "
+            f"not {invitation.address}.\n"
+        )
     if qr:
         import segno
 
@@ -108,9 +111,10 @@ def _invitation(no_start: bool) -> "Invitation":
 def _warn_local(invitation: "Invitation") -> None:
     if invitation.local_only:
         sys.stdout.flush()
+        port = invitation.address.rpartition(":")[2]
         sys.stderr.write(
             f"this hub listens at {invitation.address}, so this works on this machine only; for others: "
-            "hopline hub stop, then hopline hub serve --listen 0.0.0.0:9847 (or listen_addr under [relay] in "
+            f"hopline hub stop, then hopline hub serve --listen 0.0.0.0:{port} (or listen_addr under [relay] in "
             "config.toml), and invite again.\n"
         )
 
@@ -118,13 +122,14 @@ def _warn_local(invitation: "Invitation") -> None:
 @peer.command()
 @click.argument("code", metavar="CODE")
 @click.argument("name", metavar="PEER")
+@click.option("--replace", is_flag=True, help="Give up the key of a machine that is paired already, at once.")
 @no_start_option
 @json_option
-def accept(code: str, name: str, no_start: bool, as_json: bool) -> int:
-    """Keep the pairing CODE of PEER; `connect` proves it."""
+def accept(code: str, name: str, replace: bool, no_start: bool, as_json: bool) -> int:
+    """Keep the pairing CODE of PEER, its whole id; `connect` proves it."""
     from hopline.wire.hub.peers import AcceptAsked, Accepted
 
-    done = _ask("peer.accept", AcceptAsked(code=code, peer=name), Accepted, no_start)
+    done = _ask("peer.accept", AcceptAsked(code=code, peer=name, replace=replace), Accepted, no_start)
     if as_json:
         _json(done)
     else:
@@ -140,7 +145,12 @@ def accept(code: str, name: str, no_start: bool, as_json: bool) -> int:
 def join(invitation: str, no_start: bool, as_json: bool) -> int:
     """Pair with the machine that gave LINK (cctl://...), or its relay code, and stay connected."""
     from hopline.wire.hub.peers import Connected, JoinAsked
+    from hopline.wire.peer.pairing import address_text, parse_invite
 
+    invite = parse_invite(invitation)
+    if invite.peer is None:  # a relay code has no check of itself: a wrong letter may name another place
+        sys.stderr.write(f"dialling {address_text(invite.host, invite.port)}\n")
+        sys.stderr.flush()
     return _tell(_ask("peer.join", JoinAsked(invitation=invitation), Connected, no_start), as_json)
 
 
@@ -174,50 +184,10 @@ def ls(no_start: bool, as_json: bool) -> int:
     if as_json:
         _json(found)
     else:
-        sys.stdout.write(_table(found))
+        from hopline.cli.peer_view import peers_table
+
+        sys.stdout.write(peers_table(found))
     return 0
-
-
-def _table(found: "PeerList") -> str:
-    from hopline.rendering import plain, table
-
-    if not found.peers:
-        return "no peers yet; pair with one: hopline peer pair\n"
-    head = ("PEER", "STATE", "PROTO", "FRAMING", "ADDRESS", "HEARD", "")
-    rows = [
-        (
-            row.peer,
-            row.state,
-            "" if row.proto is None else str(row.proto),
-            row.framing or "",
-            row.address or "",
-            _heard(row),
-            plain(_remark(row)),
-        )
-        for row in found.peers
-    ]
-    return table(head, rows)
-
-
-def _heard(row: "PeerRow") -> str:
-    from hopline.rendering import age, seconds_since
-
-    if row.heard_seconds_ago is not None:
-        return f"{age(row.heard_seconds_ago)} ago"
-    return "never" if row.last_seen is None else f"{age(seconds_since(row.last_seen))} ago"
-
-
-def _remark(row: "PeerRow") -> str:
-    from hopline.rendering import age
-
-    if row.clock_seconds is not None and abs(row.clock_seconds) > MUCH_CLOCK_SECONDS:
-        return f"its clock is {age(abs(row.clock_seconds))} {'ahead' if row.clock_seconds > 0 else 'behind'}"
-    if row.state == "connected":
-        return ""
-    if row.state == "disconnected":
-        return "no address is known: hopline peer connect IP:PORT"
-    following = "" if row.next_try_seconds is None else f"next try in {age(row.next_try_seconds)}"
-    return "; ".join(part for part in (row.problem, following) if part)
 
 
 @peer.command()
@@ -231,25 +201,10 @@ def fleet(no_start: bool, as_json: bool) -> int:
     if as_json:
         _json(found)
     else:
-        sys.stdout.write(_fleet_text(found))
+        from hopline.cli.peer_view import fleet_text
+
+        sys.stdout.write(fleet_text(found))
     return 0
-
-
-def _fleet_text(found: "Fleet") -> str:
-    from hopline.rendering import age, plain, table
-
-    parts = []
-    for machine in found.machines:
-        system = " ".join(part for part in (machine.os, machine.arch) if part)
-        about = ", ".join(part for part in ("this machine" if machine.here else machine.state, system) if part)
-        parts.append(f"{machine.peer} ({about})\n")
-        if machine.tools:
-            parts.append(f"  tools: {plain(', '.join(machine.tools))}\n")
-        rows = [
-            (f"  {one.session_id}", one.project, one.status, age(one.elapsed_secs or 0)) for one in machine.sessions
-        ]
-        parts.append(table(("  SESSION", "PROJECT", "STATUS", "AGE"), rows) if rows else "  no sessions\n")
-    return "".join(parts)
 
 
 @peer.command()
@@ -257,7 +212,10 @@ def _fleet_text(found: "Fleet") -> str:
 @no_start_option
 @json_option
 def forget(name: str, no_start: bool, as_json: bool) -> int:
-    """Remove PEER's key and close its link; it must pair again to come back."""
+    """Remove PEER's key and close its link; it must pair again to come back.
+
+    PEER is a peer's id, or what it alone begins with.
+    """
     from hopline.wire.hub.peers import ForgetAsked, Forgotten
 
     done = _ask("peer.forget", ForgetAsked(peer=name), Forgotten, no_start)

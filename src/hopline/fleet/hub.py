@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, assert_never
 
-from hopline.errors import HoplineError
+from hopline.errors import HoplineError, Unavailable
 from hopline.fleet.actions import (
     Action,
     Close,
@@ -144,7 +144,10 @@ class Hub:
 
     def received(self, transport: PeerTransport, data: bytes) -> None:
         """Bytes have come."""
-        self.core.received(transport.conn, data, time.monotonic())
+        try:
+            self.core.received(transport.conn, data, time.monotonic())
+        except OSError as error:  # a key that cannot be kept
+            self._cannot_keep(transport.conn, error)
         self.pump()
 
     def ended(self, transport: PeerTransport) -> None:
@@ -203,6 +206,18 @@ class Hub:
                 log.log(LEVELS[action.level], "%s", action.text)
             case _:
                 assert_never(action)
+
+    def _cannot_keep(self, conn: int, error: OSError) -> None:
+        problem = f"this machine cannot keep the key: {error.filename or self.keys.folder}: {error.strerror}"
+        log.error("%s; no pairing", problem)
+        if (waiting := self._orders.get(conn)) is not None and not waiting.done():
+            waiting.set_exception(
+                Unavailable(
+                    f"{problem}. Mend that; then, on the other machine, hopline peer forget {self.core.identity}, and "
+                    "pair again."
+                )
+            )
+        self.core.closed(conn, problem, time.monotonic())
 
     def _accepting(self) -> PeerTransport:
         conn = next(self._numbers)

@@ -4,6 +4,7 @@ The hub is the only writer. A key is written whole under another name and rename
 """
 
 import contextlib
+import hashlib
 import os
 import re
 from pathlib import Path
@@ -52,15 +53,18 @@ class FileKeys:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = private_folder(folder)
+        self.folder = private_folder(folder)
         self._peers = private_folder(folder / "peers")
         self._metas: dict[str, Meta] = {}
         self._written: dict[str, int] = {}
         """When each was last written to the disk."""
+        with contextlib.suppress(OSError):
+            for left in self._peers.glob("*.candidate"):  # by a hub that was killed
+                left.unlink()
 
     def identity(self, host: str) -> str:
         """This machine's id, made from `host` when there is none yet. Raises Corrupt when the file holds no id."""
-        path = self._folder / "identity"
+        path = self.folder / "identity"
         try:
             text = path.read_text(encoding="ascii").strip()
         except FileNotFoundError:
@@ -85,8 +89,21 @@ class FileKeys:
         return self._read_key(PENDING)
 
     def keep(self, peer: str, key: bytes) -> None:
-        """Share `key` with that peer from now on, durably."""
-        self._write(self._key_path(peer), key.hex())
+        """Share `key` with that peer from now on, durably. One that was prepared needs no room any more."""
+        try:
+            self._candidate_path(key).replace(self._key_path(peer))
+        except FileNotFoundError:
+            self._write(self._key_path(peer), key.hex())
+        else:
+            self._settle()
+
+    def prepare(self, key: bytes) -> None:
+        """Have `key` on the disk, durably, before somebody is asked to share it."""
+        self._write(self._candidate_path(key), key.hex())
+
+    def discard(self, key: bytes) -> None:
+        """What was prepared and is not kept is not wanted any more."""
+        self._candidate_path(key).unlink(missing_ok=True)
 
     def keep_pending(self, key: bytes) -> None:
         """Let whoever proves `key` first have it. It takes the place of one that waits already."""
@@ -162,6 +179,9 @@ class FileKeys:
 
     def _key_path(self, name: str) -> Path:
         return self._peers / f"{name}.key"
+
+    def _candidate_path(self, key: bytes) -> Path:
+        return self._peers / f"{hashlib.sha256(key).hexdigest()[:16]}.candidate"
 
     def _meta_path(self, peer: str) -> Path:
         return self._peers / f"{peer}.meta"

@@ -22,7 +22,7 @@ from hopline.errors import HoplineError, Unavailable, UsageError
 from hopline.fleet.log import log_to_stderr
 from hopline.fleet.place import HubPlace
 from hopline.records import StartFailed
-from hopline.settings import RelaySettings, load_settings
+from hopline.settings import RelaySettings, fleet_folder, load_settings
 from hopline.wire.hub.peers import HubRecord, HubServing
 from hopline.wire.peer.limits import DEFAULT_PORT
 
@@ -131,10 +131,10 @@ def _detached() -> int:
 
 
 def _told(error: OSError) -> str:
-    where = f"{error.filename}: " if error.filename else ""
+    where = error.filename or fleet_folder()
     room = error.errno in (errno.ENOSPC, errno.EDQUOT)
     step = "make room there" if room else "the hub needs a home that it can write to (HOPLINE_HOME)"
-    return f"{where}{error.strerror or error}; {step}."
+    return f"{where}: {error.strerror or error}; {step}."
 
 
 def _leave_folder() -> None:

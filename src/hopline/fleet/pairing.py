@@ -4,12 +4,13 @@ import os
 import time
 from collections.abc import Callable
 
-from hopline.errors import Refused, UsageError
-from hopline.fleet.actions import DialOrder
+from hopline.errors import Refused, Unavailable, UsageError
+from hopline.fleet.actions import DialOrder, Lost
 from hopline.fleet.addresses import is_loopback, named, place_of
 from hopline.fleet.errors import NotPaired, PeerDenied, PeerUnreachable
 from hopline.fleet.hub import Hub, Outcome, connect_problem
 from hopline.fleet.links import HubLinks
+from hopline.fleet.peer_names import named_peer
 from hopline.fleet.ports import Operation, Progress
 from hopline.wire.hub.peers import (
     AcceptAsked,
@@ -25,6 +26,7 @@ from hopline.wire.hub.peers import (
 from hopline.wire.peer.events import Authenticated, Denied, WrongPeer
 from hopline.wire.peer.identity import is_peer_id
 from hopline.wire.peer.limits import DEFAULT_PORT, MAX_SHOWN_CHARACTERS
+from hopline.wire.peer.opening import REFLECTED
 from hopline.wire.peer.pairing import PREFIX_BYTES, Invite, code_of, key_of, link, parse_invite, prefix_of, relay_code
 
 MAX_TRIES = 3
@@ -36,13 +38,13 @@ class Pairing:
 
     Args:
         hub: whose keys and connections they use.
-        invites_to: the address that others should connect to.
+        places: where others can connect, the best one first.
     """
 
-    def __init__(self, hub: Hub, links: HubLinks, invites_to: Callable[[], str]) -> None:
+    def __init__(self, hub: Hub, links: HubLinks, places: Callable[[], list[str]]) -> None:
         self._hub = hub
         self._links = links
-        self._invites_to = invites_to
+        self._places = places
 
     def operations(self) -> dict[str, Operation]:
         """By name."""
@@ -61,7 +63,7 @@ class Pairing:
     async def _pair(self, _asked: Asked, _progress: Progress) -> Invitation:
         prefix = os.urandom(PREFIX_BYTES)
         self._hub.keys.keep_pending(key_of(prefix))
-        address = self._invites_to()
+        address = self._places()[0]
         place = place_of(address)
         assert place is not None, "we listen there"
         invite = Invite(*place, prefix, self._own)
@@ -78,6 +80,12 @@ class Pairing:
         self._check(asked.peer)
         key = key_of(prefix_of(asked.code))
         before = self._hub.keys.key(asked.peer)
+        if before not in (None, key) and not asked.replace and self._proven(asked.peer):
+            raise Refused(
+                f"{asked.peer} is paired already, with another key, which stays; to pair anew: hopline peer forget "
+                f"{asked.peer} (and there: hopline peer forget {self._own}), or --replace to give its key up at once.",
+                code="paired_already",
+            )
         self._hub.keys.keep(asked.peer, key)
         self._hub.keys.drop_pending()
         if before is not None and before != key:
@@ -93,11 +101,18 @@ class Pairing:
         if invite.peer is not None:
             self._check(invite.peer)
         address = named(f"[{invite.host}]:{invite.port}" if ":" in invite.host else f"{invite.host}:{invite.port}", 0)
-        outcome = await self._opened(address, DialOrder(key_of(invite.prefix), invite.peer, keep=True))
+        self._check_elsewhere(address)
+        key = key_of(invite.prefix)
+        self._prepare(key)
+        try:
+            outcome = await self._opened(address, DialOrder(key, invite.peer, keep=True))
+        finally:
+            self._hub.keys.discard(key)
         return self._connected(address, outcome, invite.peer, "the invitation is wrong or was used already")
 
     async def _connect(self, asked: ConnectAsked, _progress: Progress) -> Connected:
         address = named(asked.address, DEFAULT_PORT)
+        self._check_elsewhere(address)
         order = self._first_guess(address)
         if order is None:
             raise NotPaired("this machine is paired with nobody: there is no key to prove; pair: hopline peer pair")
@@ -111,19 +126,37 @@ class Pairing:
             order = following
 
     async def _forget(self, asked: ForgetAsked, _progress: Progress) -> Forgotten:
-        known = is_peer_id(asked.peer) and self._hub.keys.forget(asked.peer)
+        peer = named_peer(asked.peer, self._links.peers())
+        known = is_peer_id(peer) and self._hub.keys.forget(peer)
         if not known:
-            raise NotPaired(f"{asked.peer[:MAX_SHOWN_CHARACTERS]!r} is not paired; those that are: hopline peer ls")
-        self._links.forget(asked.peer)
-        self._hub.core.forget(asked.peer, time.monotonic())
+            raise NotPaired(f"{peer[:MAX_SHOWN_CHARACTERS]!r} is not paired; those that are: hopline peer ls")
+        self._links.forget(peer)
+        self._hub.core.forget(peer, time.monotonic())
         self._hub.pump()
-        return Forgotten(peer=asked.peer)
+        return Forgotten(peer=peer)
 
     def _check(self, peer: str) -> None:
         if not is_peer_id(peer):
             raise UsageError(f"{peer[:MAX_SHOWN_CHARACTERS]!r} is no peer's id; there: hopline peer id")
         if peer == self._own:
             raise UsageError(f"{peer} is this machine; run this on the other one.")
+
+    def _check_elsewhere(self, address: str) -> None:
+        if address in self._places():
+            raise UsageError(_ourselves(address))
+
+    def _proven(self, peer: str) -> bool:
+        """Whether the key of that peer has ever opened a connection."""
+        return self._hub.keys.meta(peer).last_seen is not None or peer in self._hub.core.linked
+
+    def _prepare(self, key: bytes) -> None:
+        try:
+            self._hub.keys.prepare(key)
+        except OSError as error:
+            raise Unavailable(
+                f"this machine cannot keep the key: {self._hub.keys.folder}: {error.strerror}; nobody was asked, so "
+                "the invitation is still good: mend that and join again."
+            ) from error
 
     def _first_guess(self, address: str) -> DialOrder | None:
         """The key of whoever was there last, else the one that waits to be claimed, else any."""
@@ -182,17 +215,32 @@ class Pairing:
             case WrongPeer():
                 raise PeerDenied(f"{outcome.peer} answered at {address}, not {outcome.expected}; ask for its address.")
             case Denied(peer=peer) if peer == self._own:
-                raise UsageError(f"{address} is this machine; connect to the other one.")
+                raise UsageError(_ourselves(address))
+            case Lost(reason=reason) if reason == REFLECTED:
+                raise UsageError(_ourselves(address))
             case Denied():
                 who = outcome.peer or "the hub"
                 if expected is not None and outcome.peer not in ("", expected):
                     raise PeerDenied(f"{who} answered at {address}, not {expected}; ask for the address of {expected}.")
+                why = f"{why}, or it still has an older key of this machine{_tired(address)}"
                 raise PeerDenied(
-                    f"{who} at {address} refused: {why}, or it still has an older key of this machine. There: "
-                    f"hopline peer forget {self._own}, then hopline peer invite for a new invitation."
+                    f"{who} at {address} refused: {why}. There: hopline peer forget {self._own}, "
+                    "then hopline peer invite for a new invitation."
                 )
             case _:
                 raise PeerUnreachable(
                     f"{address} broke off: {outcome.reason}. It may be full, or it shuts this machine out for a minute "
                     "after too many failed tries; wait a minute and try again."
                 )
+
+
+def _ourselves(address: str) -> str:
+    return f"{address} is this machine; connect to the other one."
+
+
+def _tired(address: str) -> str:
+    """Over loopback an id that is shut out is refused like any other (PL-ONE-ANSWER)."""
+    place = place_of(address)
+    if place is None or not is_loopback(place[0]):
+        return ""
+    return ", or it shuts this one out after too many failed tries (then wait a minute and try again)"

@@ -106,7 +106,7 @@ async def _serve(place: HubPlace, relay: RelaySettings, listen: Listen, started:
         hub = Hub(identity, keys, options, tasks)
         links = HubLinks(hub)
         views = Views(hub, links, record, stopping.set, announces=announces)
-        pairing = Pairing(hub, links, lambda: listening.reachable(listen.host, port)[0])
+        pairing = Pairing(hub, links, lambda: listening.reachable(listen.host, port))
         operations = views.operations() | pairing.operations()
         for room in own_rooms:
             room.attach(links)

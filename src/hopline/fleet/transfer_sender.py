@@ -10,6 +10,7 @@ import msgspec
 from hopline.clock import rfc3339
 from hopline.errors import Unavailable, UsageError
 from hopline.fleet.ledger import Ledger, Sent
+from hopline.fleet.peer_names import named_peer
 from hopline.fleet.placement import is_session_id, why_not_cwd
 from hopline.fleet.ports import Inbound, Links, OneShot
 from hopline.fleet.transfer_errand import Errand, Tell, frame_of, refusal, settled
@@ -19,7 +20,7 @@ from hopline.wire.hub.sessions import SendProgress, SendSession, SessionSent
 from hopline.wire.peer.envelope import Envelope
 from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.messages import decode_payload
-from hopline.wire.peer.negotiation import FEATURES, SESSION_LZ4, SESSION_OFFER
+from hopline.wire.peer.negotiation import FEATURES, SESSION_LZ4, SESSION_OFFER, SESSION_RAW
 from hopline.wire.peer.transfer import SessionAnswer, SessionOffer, SessionReceived, SessionTransfer
 
 ANSWER_SECONDS = 30.0
@@ -106,11 +107,7 @@ class Sender:
     def _peer(self, named: str) -> str:
         """The id that `named` is, or begins alone. What is neither is said by the dial."""
         assert self._links is not None
-        peers = self._links.peers()
-        found = [named] if named in peers else sorted(peer for peer in peers if peer.startswith(named))
-        if len(found) > 1:
-            raise UsageError(f"{named[:80]!r} begins {len(found)} peers: {', '.join(found[:4])}; write more of it.")
-        return found[0] if found else named
+        return named_peer(named, self._links.peers())
 
     async def _persist(self, errand: Errand) -> SessionReceived | None:
         """Try until it is there, it is refused, or no attempt is left. None when nobody said that it is there."""
@@ -198,7 +195,7 @@ class Sender:
     @staticmethod
     async def _stream(errand: Errand, shot: OneShot, begin: int) -> None:
         """Send every chunk from `begin` on, while threads make the next ones ready."""
-        total, packing = errand.source.total, SESSION_LZ4 in shot.features
+        total, packing = errand.source.total, SESSION_LZ4 in shot.features and SESSION_RAW not in shot.features
         ready: deque[asyncio.Task[SessionTransfer]] = deque()
         asked_for = begin
         try:

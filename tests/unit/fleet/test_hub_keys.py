@@ -76,6 +76,24 @@ def test_nothing_that_is_no_id_is_looked_up(keys: FileKeys, peer: str) -> None:
     assert keys.key(peer) is None
 
 
+def test_a_key_that_was_prepared_is_kept_without_writing_anything(keys: FileKeys, folder: Path) -> None:
+    keys.prepare(KEY)
+    assert keys.peers() == set()
+    before = next((folder / "peers").iterdir()).stat()
+    assert before.st_mode & 0o777 == 0o600
+    keys.keep("b-2", KEY)
+    keys.discard(KEY)
+    assert [path.name for path in (folder / "peers").iterdir()] == ["b-2.key"]
+    assert (folder / "peers" / "b-2.key").stat().st_ino == before.st_ino
+    assert keys.key("b-2") == KEY
+
+
+def test_what_was_prepared_for_nothing_is_gone_with_the_next_hub(keys: FileKeys, folder: Path) -> None:
+    keys.prepare(KEY)
+    FileKeys(folder)
+    assert list((folder / "peers").iterdir()) == []
+
+
 def test_what_is_forgotten_is_gone_with_its_addresses(keys: FileKeys, folder: Path) -> None:
     keys.keep("b-2", KEY)
     keys.note_addresses("b-2", ["10.0.0.2:1"], 1000, seen=True)

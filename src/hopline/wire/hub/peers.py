@@ -75,6 +75,8 @@ class AcceptAsked(Asked, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     code: str
     peer: str
+    replace: bool = False
+    """Also when another key of that peer has been proven."""
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):

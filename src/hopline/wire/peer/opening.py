@@ -17,6 +17,9 @@ from hopline.wire.peer.limits import MAX_PEER_ID_CHARACTERS, PROTO
 from hopline.wire.peer.negotiation import agree, read_proto
 from hopline.wire.peer.texts import shown
 
+REFLECTED = "a challenge with a nonce of our own"
+"""We dialled ourselves, or somebody who wants our proof."""
+
 _NO_KEY = bytes(proofs.KEY_BYTES)
 """A proof is computed also where there is no key, so that the time does not tell who is paired."""
 
@@ -144,7 +147,7 @@ class DiallerOpening:
         if not isinstance(said.nonce, str):
             return Faulted("a challenge without a nonce")
         if said.nonce in self._own_nonces:
-            return Faulted("a challenge with a nonce of our own")  # PL-REFLECTED
+            return Faulted(REFLECTED)  # PL-REFLECTED
         hello = Handshake(
             proof=proofs.proof(self._key, said.nonce),
             version=self._hello.version,
