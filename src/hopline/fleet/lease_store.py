@@ -35,6 +35,20 @@ FOLD_AFTER_COMMITS = 64
 FOLD_AT_COMMITS = 512
 """After so many it is folded in whether or not anything waits."""
 
+_OF_THE_WORLD = frozenset(
+    {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+    }
+)
+"""Errors that say nothing against the file."""
+
 _BUSY_SECONDS = 5.0
 _SQL = "hopline.fleet.sql"
 
@@ -45,8 +59,9 @@ class LeaseStore:
     `commit` and `load` raise sqlite3.Error; after one from `commit`, what is on the disk is what `load` says.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
+        self._path = path
         self._queries = queries(_SQL)
         self._commits = 0
 
@@ -67,7 +82,7 @@ class LeaseStore:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA wal_autocheckpoint = 0")
             bring_up_to_date(connection, now_millis)
-            store = cls(connection)
+            store = cls(connection, path)
             store._lengthen_log()
         except (sqlite3.Error, OSError, Unavailable) as error:
             if connection is not None:
@@ -78,16 +93,21 @@ class LeaseStore:
         return store
 
     def load(self) -> Saved:
-        """What the disk holds."""
+        """What the disk holds. Raises also Corrupt."""
         run = self._connection.execute
         (last_fence,) = run(self._queries["read_fence"]).fetchone()
         found = run(self._queries["list_leases"])
         names = [column[0] for column in found.description]
-        return Saved(
-            tuple(_lease(dict(zip(names, row, strict=True))) for row in found),
-            tuple(Spent(one, owner, at, bool(waited)) for one, owner, at, waited in run(self._queries["list_spent"])),
-            int(last_fence),
-        )
+        try:
+            return Saved(
+                tuple(_lease(dict(zip(names, row, strict=True))) for row in found),
+                tuple(
+                    Spent(one, owner, at, bool(waited)) for one, owner, at, waited in run(self._queries["list_spent"])
+                ),
+                int(last_fence),
+            )
+        except (ValueError, TypeError) as error:
+            raise _damaged(error, self._path) from error
 
     def commit(self, changes: Sequence[Change]) -> None:
         """Put all of it on the disk, or none."""
@@ -97,6 +117,10 @@ class LeaseStore:
         elif statements:
             self._transaction(statements)
         self._commits += 1
+
+    def trouble(self, error: sqlite3.Error) -> Corrupt | Unavailable:
+        """What an error of `load` or `commit` means, and what to do about it."""
+        return _told(error, self._path)
 
     @property
     def foldable(self) -> bool:
@@ -119,6 +143,7 @@ class LeaseStore:
 
     def _lengthen_log(self) -> None:
         run = self._connection.execute
+        run(self._queries["drop_padding"])
         run(self._queries["make_padding"])
         run(self._queries["fill_padding"], (LOG_BYTES,))
         run(self._queries["drop_padding"])
@@ -187,6 +212,15 @@ def _lease(row: dict[str, Any]) -> Lease:
 def _told(error: sqlite3.Error | OSError, path: Path) -> Corrupt | Unavailable:
     if isinstance(error, OSError):
         return Unavailable(f"{path}: {error.strerror}; check who owns it and its mode.")
-    if isinstance(error, sqlite3.OperationalError):
-        return Unavailable(f"cannot open {path} ({error}); make room, or end what else has it open.")
-    return Corrupt(f"{path} is no lease database ({error}); move it away: leases are then claimed anew, fences go on.")
+    if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _OF_THE_WORLD:
+        return Unavailable(
+            f"cannot read or write {path} ({error}); make room there, check who owns it, or end what else has it open."
+        )
+    return _damaged(error, path)
+
+
+def _damaged(error: Exception, path: Path) -> Corrupt:
+    return Corrupt(
+        f"{path} is no sound lease database ({error}); run hopline hub stop, then move it away, and the -wal and -shm "
+        "files beside it: leases are then claimed anew, fences go on."
+    )

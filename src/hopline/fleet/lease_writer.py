@@ -167,7 +167,7 @@ class LeaseWriter:
             self._later(_fail, [item.done], error)
             return store, error
         except sqlite3.Error as error:
-            failure = Unavailable(f"the leases cannot be read ({error}); see hub.log.")
+            failure = store.trouble(error) if store is not None else Unavailable(f"the leases cannot be read ({error})")
             self._later(_fail, [item.done], failure)
             return store, failure
         self._later(_give, item.done, saved)
@@ -206,7 +206,7 @@ def _commit(store: LeaseStore, group: Sequence[_Commit]) -> HoplineError | None:
         store.commit([change for one in group for change in one.changes])
     except sqlite3.Error as error:
         log.error("leases were not written: %s", error)
-        return Unavailable(f"the lease authority cannot write ({error}); make room where its fleet folder lies.")
+        return store.trouble(error)
     return None
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import resource
 import sqlite3
 import stat
 import threading
@@ -100,6 +101,42 @@ def test_a_file_that_is_no_database_is_said_to_be_damaged_and_left_alone(path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("room", [0, 4096, 20_000, 100_000, 600_000, 1_000_000])
+def test_a_disk_that_is_full_at_the_first_opening_leaves_nothing_that_is_in_the_way_later(path, room):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        with pytest.raises(Unavailable, match=rf"{path}.*make room"):
+            LeaseStore.open(path, MILLIS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    store = LeaseStore.open(path, MILLIS + 1)
+    assert store.load().last_fence in (MILLIS, MILLIS + 1)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["DROP TABLE leases", "INSERT INTO leases VALUES (1, 'L', 'o', 'k', 'v', 'm', NULL, 1, 1, 1, 'odd', NULL)"],
+)
+def test_a_database_with_something_else_in_it_is_named_with_what_to_do(path, damage):
+    LeaseStore.open(path, MILLIS).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute(damage)
+    connection.close()
+
+    async def scenario():
+        writer = LeaseWriter(lambda: LeaseStore.open(path, MILLIS))
+        for _ in range(2):
+            answer = await Authority(writer).answer("c-00000000", LeaseList("list"))
+            assert answer.outcome == "error"
+            assert f"{path} is no sound lease database" in answer.message
+            assert "move it away" in answer.message
+        writer.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_database_of_a_newer_version_is_refused(path):
     LeaseStore.open(path, MILLIS).close()
     with sqlite3.connect(path) as connection:
@@ -144,7 +181,7 @@ def test_an_authority_that_cannot_write_says_so_and_decides_anew_from_the_disk_w
             if answer.outcome != "granted":
                 break
         assert answer.outcome == "error"
-        assert "cannot write" in answer.message
+        assert f"cannot read or write {path}" in answer.message
         stores[0]._connection.execute("PRAGMA max_page_count = 1000000")
         listed = await authority.answer("c-00000000", LeaseList("list"))
         assert f"L{refused}" not in {one.id for one in listed.leases}

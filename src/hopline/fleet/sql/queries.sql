@@ -58,8 +58,8 @@ CREATE TABLE padding (bytes BLOB);
 INSERT INTO padding (bytes) VALUES (zeroblob(?));
 
 -- name: drop_padding
--- Its pages are used by later rows.
-DROP TABLE padding;
+-- Its pages are used by later rows. One may be left by a hub that had no room for all of it.
+DROP TABLE IF EXISTS padding;
 
 -- name: restart_log
 -- Copy all of the log into the database, and write the log from its beginning again.
