@@ -105,16 +105,47 @@ def test_a_receiver_that_is_killed_in_the_middle_gets_the_rest_when_it_is_back(p
     assert pair.parts() == []
 
 
+def reap(machine: Machine) -> None:
+    assert machine.process is not None
+    machine.process.wait(10)
+    assert machine.process.stdout is not None
+    machine.process.stdout.close()
+
+
+def test_a_sender_that_is_killed_in_the_middle_is_started_again_by_the_command(pair: Pair) -> None:
+    path = pair.transcript()
+    pair.wire.set(MIDDLE, lambda: os.kill(pair.a.pid, signal.SIGKILL))
+    done = pair.a.run(*pair.words(path))
+    assert done.returncode == 0, done.stderr
+    assert b"the hub has left in the middle; it is started again" in done.stderr
+    reap(pair.a)
+    assert digest(pair.placed) == digest(path)
+    assert f"is on {pair.b.identity}" in done.stdout.decode()
+    assert pair.parts() == []
+
+
+def test_a_hub_that_is_told_to_end_is_not_started_again_and_the_transfer_is_listed_as_cut(pair: Pair) -> None:
+    path = pair.transcript()
+    pair.wire.set(MIDDLE, lambda: os.kill(pair.a.pid, signal.SIGTERM))
+    done = pair.a.run(*pair.words(path))
+    assert done.returncode == 1
+    assert done.stderr.endswith(b"hopline: the hub was told to end before it answered session.send.\n")
+    reap(pair.a)
+    pair.a.restart()
+    (listed,) = pair.a.told("session", "ls")["sessions"]
+    assert (listed["state"], listed["session_id"], listed["bytes"]) == ("cut", "s-1", path.stat().st_size)
+    assert " cut " in pair.a.run("session", "ls").stdout.decode()
+    assert pair.a.told(*pair.words(path))["state"] == "received"
+    assert digest(pair.placed) == digest(path)
+
+
 def test_a_sender_that_is_killed_in_the_middle_ends_right_when_the_command_is_repeated(pair: Pair) -> None:
     path = pair.transcript()
     pair.wire.set(MIDDLE, lambda: os.kill(pair.a.pid, signal.SIGKILL))
-    cut = pair.a.run(*pair.words(path))
+    cut = pair.a.run(*pair.words(path), "--no-start")
     assert cut.returncode == 1
     assert b"hopline: the hub has left" in cut.stderr
-    assert pair.a.process is not None
-    pair.a.process.wait(10)
-    assert pair.a.process.stdout is not None
-    pair.a.process.stdout.close()
+    reap(pair.a)
     assert not pair.placed.exists()
     kept = wait_for(lambda: sum(part.stat().st_size for part in pair.parts()), "the part")
     pair.a.restart()

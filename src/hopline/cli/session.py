@@ -11,7 +11,13 @@ from hopline.cli.places import json_option
 
 if TYPE_CHECKING:
     from hopline.client.transcripts import Transcript
-    from hopline.wire.hub.sessions import SessionSent
+    from hopline.wire.hub.sessions import SendSession, SessionSent
+
+
+HUB_TRIES = 3
+"""Hubs that one transfer may lose, less one."""
+
+_STATES = {"sent": "unconfirmed", "received": "in place"}
 
 
 @click.group()
@@ -51,11 +57,9 @@ def send(
     is put where the agent over there looks for sessions of that folder; another file is never overwritten. A transfer
     that was cut goes on by itself, or when the command is given again.
     """
-    from hopline.cli.transfer_view import follow
-    from hopline.client.hub import HubClient
     from hopline.client.transcripts import at, find
     from hopline.settings import parse_size
-    from hopline.wire.hub.sessions import MAX_SEND_BYTES, SendProgress, SendSession, SessionSent
+    from hopline.wire.hub.sessions import MAX_SEND_BYTES, SendSession
 
     max_bytes = MAX_SEND_BYTES if max_size is None else parse_size(max_size)
     found = find(session_id) if transcript is None else at(session_id, transcript)
@@ -68,11 +72,27 @@ def send(
             remote_cwd=remote_cwd,
             max_bytes=max_bytes,
         )
-        with HubClient.open(start=not no_start) as hub, follow(quiet=as_json) as progress:
-            sent = hub.call("session.send", asked, SessionSent, (SendProgress, progress))
+        sent = _sent(asked, no_start, as_json)
     finally:
         found.close()
     return _told(sent, as_json)
+
+
+def _sent(asked: "SendSession", no_start: bool, quiet: bool) -> "SessionSent":
+    """Ask the hub; one that is killed meanwhile is started again, and goes on where it was."""
+    from hopline.cli.transfer_view import follow
+    from hopline.client.hub import HubClient, HubLeft
+    from hopline.wire.hub.sessions import SendProgress, SessionSent
+
+    for tries_left in reversed(range(HUB_TRIES)):
+        try:
+            with HubClient.open(start=not no_start) as hub, follow(quiet=quiet) as progress:
+                return hub.call("session.send", asked, SessionSent, (SendProgress, progress))
+        except HubLeft:
+            if no_start or not tries_left:
+                raise
+            sys.stderr.write("the hub has left in the middle; it is started again, and the transfer taken up.\n")
+    raise AssertionError("the last try raises")
 
 
 @session.command("ls")
@@ -98,7 +118,7 @@ def ls(no_start: bool, as_json: bool) -> int:
         (
             one.session_id,
             f"{'to' if one.direction == 'sent' else 'from'} {one.peer}",
-            "unconfirmed" if one.state == "sent" else "in place",
+            _STATES.get(one.state, one.state),
             size(one.bytes),
             age(seconds_since(one.at)),
             plain(one.cwd),

@@ -31,6 +31,10 @@ class HubGone(Unavailable):
     exit_status = 4
 
 
+class HubLeft(Unavailable):
+    """The hub has left before it answered, without a word: it was killed."""
+
+
 class HubRefused(HoplineError):
     """The hub's refusal: its sentence, its exit status and `code` for programs."""
 
@@ -90,7 +94,7 @@ class HubClient:
             op: `<room>.<verb>`.
             progress: what progress lines hold, and what each is given to.
 
-        Raises HubRefused with the hub's sentence, Unavailable when it leaves before it has answered.
+        Raises HubRefused with the hub's sentence, HubLeft when it leaves before it has answered.
         """
         try:
             self._connection.sendall(encode(HubRequest(op, msgspec.Raw(msgspec.json.encode(args)))))
@@ -109,7 +113,7 @@ class HubClient:
             ) from None
         except OSError as error:
             self.close()
-            raise Unavailable(f"the hub has left before it answered {op} ({error.strerror}); try again.") from error
+            raise HubLeft(f"the hub has left before it answered {op} ({error.strerror}); try again.") from error
 
     def left(self, seconds: float) -> bool:
         """Wait until the hub closes this connection. Returns False when it has not by then."""

@@ -25,6 +25,9 @@ MAX_WAITING = 8
 WRITE_SECONDS = 10.0
 """How long an asker may take nothing of what is written to it before it is cut."""
 
+ENDING = "hub_ends"
+"""The code of an answer that will not come."""
+
 log = logging.getLogger("hopline.hub.control")
 
 
@@ -164,6 +167,9 @@ class _Asker(asyncio.Protocol):
         if self._task is not None:
             self._task.cancel()
         if self._transport is not None:
+            if self._request is not None:
+                error = HubError(f"the hub was told to end before it answered {self._request.op}.", 1, ENDING)
+                self._transport.write(encode(HubReply(error=error)))
             self._transport.close()
 
     def _next(self) -> None:

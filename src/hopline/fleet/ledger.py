@@ -22,7 +22,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     digest: str
     state: str
-    """`sent` until the receiver says that it has it, then `received`."""
+    """`sending`, then `sent` until the receiver says that it has it, then `received`; or `refused` by it."""
     sent_at: str
     received_at: str | None = None
     remote_path: str | None = None

@@ -63,7 +63,8 @@ class TransferRoom:
         return await asyncio.to_thread(self._listing)
 
     def _listing(self) -> SessionList:
-        found = [*map(_listed, self._ledger.all_sent()), *map(_listed, self._ledger.all_received())]
+        sent = (_sent(entry, self._sender.state(entry)) for entry in self._ledger.all_sent())
+        found = [*sent, *map(_received, self._ledger.all_received())]
         found.sort(key=lambda session: session.at)
         size, kept = 0, len(found)
         while kept and (size := size + len(msgspec.json.encode(found[kept - 1])) + 1) <= MAX_LISTED_BYTES:
@@ -71,16 +72,29 @@ class TransferRoom:
         return SessionList(sessions=found[kept:], dropped=kept)
 
 
-def _listed(entry: Sent | Received) -> ListedSession:
-    sent = isinstance(entry, Sent)
+def _sent(entry: Sent, state: str) -> ListedSession:
     return ListedSession(
         session_id=entry.session_id,
         peer=entry.peer,
-        direction="sent" if sent else "received",
-        state=entry.state if isinstance(entry, Sent) else "received",
+        direction="sent",
+        state=state,
         cwd=entry.cwd,
         bytes=entry.bytes,
-        at=entry.sent_at if isinstance(entry, Sent) else entry.received_at,
-        path=entry.remote_path if isinstance(entry, Sent) else entry.path,
+        at=entry.sent_at,
+        path=entry.remote_path,
+        resume=entry.resume,
+    )
+
+
+def _received(entry: Received) -> ListedSession:
+    return ListedSession(
+        session_id=entry.session_id,
+        peer=entry.peer,
+        direction="received",
+        state="received",
+        cwd=entry.cwd,
+        bytes=entry.bytes,
+        at=entry.received_at,
+        path=entry.path,
         resume=entry.resume,
     )

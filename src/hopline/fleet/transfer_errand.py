@@ -41,12 +41,29 @@ class Errand:
     sent_at: str = ""
     """When the last chunk was on its way first."""
 
+    def entry(self, state: str) -> Sent:
+        """For the ledger."""
+        return Sent(
+            session_id=self.asked.session_id,
+            peer=self.asked.peer,
+            cwd=self.cwd,
+            bytes=self.source.size,
+            digest=self.source.digest,
+            state=state,
+            sent_at=self.sent_at or rfc3339(),
+        )
+
     def progress(self, state: str, done: int, *, now: bool = True) -> None:
         """Tell the asker; at most ten times a second unless `now`."""
         moment = time.monotonic()
         if now or moment - self.told_at >= PROGRESS_SECONDS:
             self.told_at = moment
             self.tell(SendProgress(state=state, done=done, size=self.source.size))
+
+
+def same(one: Sent, other: Sent) -> bool:
+    """Whether both are of one transcript for one place."""
+    return (one.peer, one.cwd, one.digest) == (other.peer, other.cwd, other.digest)
 
 
 def settled(entry: Sent, answer: SessionReceived) -> Sent:

@@ -8,19 +8,20 @@ from pathlib import Path
 import msgspec
 
 from hopline.clock import rfc3339
-from hopline.errors import Unavailable, UsageError
+from hopline.errors import Refused, Unavailable, UsageError
 from hopline.fleet.ledger import Ledger, Sent
 from hopline.fleet.peer_names import named_peer
 from hopline.fleet.placement import is_session_id, why_not_cwd
 from hopline.fleet.ports import Inbound, Links, OneShot
-from hopline.fleet.transfer_errand import Errand, Tell, frame_of, refusal, settled
+from hopline.fleet.transfer_errand import Errand, Tell, frame_of, refusal, same, settled
+from hopline.fleet.transfer_packing import Pacing
 from hopline.fleet.transfer_plan import span
 from hopline.fleet.transfer_source import Source, TranscriptLost
 from hopline.wire.hub.sessions import SendProgress, SendSession, SessionSent
 from hopline.wire.peer.envelope import Envelope
 from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.messages import decode_payload
-from hopline.wire.peer.negotiation import FEATURES, SESSION_LZ4, SESSION_OFFER, SESSION_RAW
+from hopline.wire.peer.negotiation import FEATURES, FRAME_BIN, SESSION_LZ4, SESSION_OFFER, SESSION_RAW
 from hopline.wire.peer.transfer import SessionAnswer, SessionOffer, SessionReceived, SessionTransfer
 
 ANSWER_SECONDS = 30.0
@@ -56,6 +57,12 @@ class Sender:
         self._retry_seconds = retry_seconds
         self._answer_seconds = answer_seconds
         self._links: Links | None = None
+        self._under_way: set[tuple[str, str]] = set()
+
+    def state(self, entry: Sent) -> str:
+        """Of what the ledger holds, now: `cut` when nobody is sending what was not sent to its end."""
+        idle = (entry.peer, entry.session_id) not in self._under_way
+        return "cut" if entry.state == "sending" and idle else entry.state
 
     def attach(self, links: Links) -> None:
         """Send by `links`, and take late answers that come by them."""
@@ -87,9 +94,16 @@ class Sender:
         source = await asyncio.to_thread(Source, Path(asked.transcript), asked.max_bytes)
         try:
             errand = Errand(asked, cwd, source, tell)
-            answer = await self._persist(errand)
+            self._under_way.add((asked.peer, asked.session_id))
+            await self._note(errand, "sending")
+            try:
+                answer = await self._persist(errand)
+            except Refused:
+                await self._note(errand, "refused")
+                raise
             entry = await self._record(errand, answer)
         finally:
+            self._under_way.discard((asked.peer, asked.session_id))
             source.close()
         return SessionSent(
             session_id=entry.session_id,
@@ -195,16 +209,20 @@ class Sender:
     @staticmethod
     async def _stream(errand: Errand, shot: OneShot, begin: int) -> None:
         """Send every chunk from `begin` on, while threads make the next ones ready."""
-        total, packing = errand.source.total, SESSION_LZ4 in shot.features and SESSION_RAW not in shot.features
+        total, pacing = errand.source.total, Pacing(time.monotonic())
+        may_pack, may_not = SESSION_LZ4 in shot.features, {FRAME_BIN, SESSION_RAW} <= shot.features
         ready: deque[asyncio.Task[SessionTransfer]] = deque()
         asked_for = begin
         try:
             for seq in range(begin, total):
                 while asked_for < total and len(ready) < AHEAD:
+                    packing = may_pack and (pacing.packing or not may_not)
                     ready.append(asyncio.create_task(asyncio.to_thread(frame_of, errand, asked_for, packing)))
                     asked_for += 1
-                await shot.send("session_transfer", await ready.popleft())
+                chunk = await ready.popleft()
+                await shot.send("session_transfer", chunk)
                 length = span(seq, errand.source.size).length
+                pacing.sent(length, len(chunk.data), time.monotonic())
                 errand.bytes_sent += length
                 errand.progress("sending", seq * CHUNK_BYTES + length, now=seq + 1 == total)
         finally:
@@ -222,23 +240,22 @@ class Sender:
                 case SessionAnswer(refused=str() as reason) if message.digest == errand.source.digest:
                     raise refusal(errand, reason)
 
+    async def _note(self, errand: Errand, state: str) -> None:
+        """Write to the ledger what is going on, for when this hub is killed. The same that is there stays so."""
+        before = await asyncio.to_thread(self._ledger.sent, errand.asked.session_id)
+        entry = errand.entry(state)
+        if before is None or before.state not in ("sent", "received") or not same(before, entry):
+            await asyncio.to_thread(self._ledger.record_sent, entry)
+
     async def _record(self, errand: Errand, answer: SessionReceived | None) -> Sent:
         """Write the ledger: `sent` until the receiver has answered."""
         errand.sent_at = errand.sent_at or rfc3339()
-        entry = Sent(
-            session_id=errand.asked.session_id,
-            peer=errand.asked.peer,
-            cwd=errand.cwd,
-            bytes=errand.source.size,
-            digest=errand.source.digest,
-            state="sent",
-            sent_at=errand.sent_at,
-        )
+        entry = errand.entry("sent")
         entry = entry if answer is None else settled(entry, answer)
         await asyncio.to_thread(self._ledger.record_sent, entry)
         return entry
 
     def _record_late(self, peer: str, message: SessionReceived) -> None:
         entry = self._ledger.sent(message.session_id)
-        if entry is not None and entry.peer == peer and entry.state == "sent":
+        if entry is not None and entry.peer == peer and entry.state in ("sending", "sent"):
             self._ledger.record_sent(settled(entry, message))

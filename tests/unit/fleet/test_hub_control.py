@@ -174,14 +174,18 @@ def test_a_line_that_is_no_request_is_refused_and_the_connection_ends(
     assert b'"error"' in received
 
 
-def test_a_hub_that_leaves_is_not_an_answer(tmp_path: Path) -> None:
+def test_a_hub_that_ends_says_so_to_whoever_waits_and_hangs_up(tmp_path: Path) -> None:
     with served(tmp_path / "control.sock") as kept:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.connect(str(tmp_path / "control.sock"))
         connection.sendall(frames.encode(frames.HubRequest("test.wait", msgspec.Raw(b'{"number":60}'))))
         assert kept.begun.wait(10)
-    with HubClient(connection) as hub:
-        assert hub.left(10)
+    with connection, connection.makefile("rb") as lines:
+        (line,) = lines.readlines()
+    error = frames.decode_reply(line).error
+    assert error is not None
+    assert (error.code, error.exit_status) == ("hub_ends", 1)
+    assert "before it answered test.wait" in error.message
 
 
 def test_without_a_hub_and_without_leave_to_start_one_the_next_step_is_said(

@@ -189,7 +189,7 @@ def test_a_refusal_reaches_the_person_with_its_reason_before_anything_is_sent(tm
         with pytest.raises(Refused, match="at most"):
             await pair.send(tmp_path / "t")
         assert pair.wire.chunks() == []
-        assert pair.ledger.all_sent() == []
+        assert await _states(pair) == ["refused"]
 
     run(tmp_path, test, bound=CHUNK_BYTES)
 
@@ -341,3 +341,58 @@ def test_the_room_sends_receives_and_lists(tmp_path: Path) -> None:
         await asyncio.wait([running])
 
     asyncio.run(asyncio.wait_for(main(), 20))
+
+
+async def _states(pair: Pair) -> list[str]:
+    return [pair.sender.state(entry) for entry in pair.ledger.all_sent()]
+
+
+def test_a_transfer_is_in_the_ledger_from_its_beginning(tmp_path: Path) -> None:
+    async def test(pair: Pair) -> None:
+        path = pair.root / "t.jsonl"
+        transcript(path, 3 * CHUNK_BYTES)
+        seen: list[list[str]] = []
+
+        def look(_news: msgspec.Struct) -> None:
+            seen.append([pair.sender.state(entry) for entry in pair.ledger.all_sent()])
+
+        pair.keep = look  # type: ignore[method-assign]  # it is told while the transfer is under way
+        await pair.send(path)
+        assert ["sending"] in seen
+        assert await _states(pair) == ["received"]
+        assert pair.ledger.all_sent()[0].digest
+
+    run(tmp_path, test)
+
+
+def test_a_transfer_that_nobody_is_about_any_more_was_cut(tmp_path: Path) -> None:
+    async def test(pair: Pair) -> None:
+        path = pair.root / "t.jsonl"
+        transcript(path, 3 * CHUNK_BYTES)
+        begun = asyncio.Event()
+        pair.keep = lambda news: begun.set() if news.state == "connecting" else None  # type: ignore[method-assign]
+        sending = asyncio.create_task(pair.send(path))
+        await begun.wait()
+        sending.cancel()
+        await asyncio.wait([sending])
+        assert pair.ledger.all_sent()[0].state == "sending"
+        assert await _states(pair) == ["cut"]
+
+    run(tmp_path, test)
+
+
+def test_what_was_refused_is_listed_so_and_what_is_there_stays_there(tmp_path: Path) -> None:
+    async def test(pair: Pair) -> None:
+        path = pair.root / "t.jsonl"
+        transcript(path, 1000)
+        await pair.send(path)
+        pair.placed.write_text("mine")
+        with pytest.raises(Refused):
+            await pair.send(path)
+        assert await _states(pair) == ["received"]
+        path.write_bytes(b"another")
+        with pytest.raises(Refused):
+            await pair.send(path)
+        assert await _states(pair) == ["refused"]
+
+    run(tmp_path, test)

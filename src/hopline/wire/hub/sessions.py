@@ -63,7 +63,8 @@ class ListedSession(msgspec.Struct, frozen=True, kw_only=True):
     direction: str
     """`sent` or `received`: seen from here."""
     state: str
-    """`sent` or `received`: whether it is known to have arrived."""
+    """`received` when it is known to have arrived, `sent` when that is not known. Of what was sent also `sending`,
+    `cut` (it goes on when it is sent again) and `refused`."""
     cwd: str
     bytes: int
     at: str
