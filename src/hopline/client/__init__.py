@@ -1,19 +1,17 @@
 """The public client: finds a run, starts or reopens its server, and speaks the client wire with it.
 
-Faces use nothing else to reach a run; they never open a journal. What is imported here is blocking and small; `open`,
-for asyncio, and what it gives are imported when they are first named (docs/guide/python-client.md).
+Faces use nothing else to reach a run; they never open a journal. What is named here is imported when it is first
+named, so that a command pays for what it uses; `open` and what it gives are for asyncio (docs/guide/python-client.md).
 """
 
 import time
 from typing import TYPE_CHECKING, Any
 
-from hopline.client.connection import Connection, connect
-from hopline.client.start import ServerStart, reopen, start_run
-from hopline.client.subscription import Subscription
 from hopline.errors import RunGone, Unavailable
 from hopline.records import ENDED, RunRecord, is_live, read_record, shown_status
 
 if TYPE_CHECKING:
+    from hopline.client.connection import Connection, connect
     from hopline.client.facts import RunFacts
     from hopline.client.items import (
         Connected,
@@ -28,7 +26,9 @@ if TYPE_CHECKING:
     )
     from hopline.client.session import Receipt, Run
     from hopline.client.session import open_run as open  # noqa: A004  # it is read as hopline.client.open
+    from hopline.client.start import ServerStart, reopen, start_run
     from hopline.client.stream import EventStream
+    from hopline.client.subscription import Subscription
     from hopline.wire.client.events import RunEvent, output_of, payload_of
 
 __all__ = [
@@ -60,6 +60,9 @@ __all__ = [
 ]
 
 _LAZY = {
+    **dict.fromkeys(("Connection", "connect"), "hopline.client.connection"),
+    **dict.fromkeys(("ServerStart", "reopen", "start_run"), "hopline.client.start"),
+    "Subscription": "hopline.client.subscription",
     **dict.fromkeys(
         ("Connected", "Disconnected", "Executions", "Finished", "Item", "Position"), "hopline.client.items"
     ),
@@ -69,7 +72,7 @@ _LAZY = {
     "EventStream": "hopline.client.stream",
     "RunFacts": "hopline.client.facts",
 }
-"""Where the names of the asyncio side live: asyncio is not imported for a command that does not need it."""
+"""Where the names live: neither asyncio nor the client wire is imported for a command that does not need it."""
 
 
 def __getattr__(name: str) -> Any:
@@ -86,11 +89,14 @@ SETTLE_SECONDS = 5.0
 """How long a run's server may hold the run without listening, while it starts or leaves."""
 
 
-def dial(record: RunRecord) -> Connection:
+def dial(record: RunRecord) -> "Connection":
     """A connection to the run, live or ended; an ended one is reopened read-only by a short-lived server.
 
     Raises RunGone, ConnectDenied or ConnectFailed.
     """
+    from hopline.client.connection import connect
+    from hopline.client.start import reopen
+
     deadline = time.monotonic() + SETTLE_SECONDS
     while True:
         live = is_live(record.id)
@@ -104,7 +110,7 @@ def dial(record: RunRecord) -> Connection:
             time.sleep(0.02)
 
 
-def dial_live(record: RunRecord, wanted: str) -> Connection:
+def dial_live(record: RunRecord, wanted: str) -> "Connection":
     """A connection to the run's own server, for a command that only a live run can take.
 
     Args:
@@ -112,6 +118,8 @@ def dial_live(record: RunRecord, wanted: str) -> Connection:
 
     Raises RunGone when the run has ended, Unavailable when its server cannot be reached or does not answer.
     """
+    from hopline.client.connection import connect
+
     if is_live(record.id):
         try:
             return _checked(connect(record.socket_path))
@@ -123,7 +131,7 @@ def dial_live(record: RunRecord, wanted: str) -> Connection:
     raise RunGone(f"run {record.id} ({record.name}) is {status}: there is nothing to {wanted}; see: hopline ls")
 
 
-def _checked(connection: Connection) -> Connection:
+def _checked(connection: "Connection") -> "Connection":
     try:
         connection.check()
     except BaseException:

@@ -40,3 +40,11 @@ def test_a_reader_that_left_is_told_by_the_status_alone(words: tuple[str, ...]) 
     done = subprocess.run([HOPLINE, *words], stdout=writing, stderr=subprocess.PIPE, timeout=20, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_command_that_asks_the_hub_imports_neither_asyncio_nor_the_client_wire() -> None:
+    told = "import sys, hopline.cli.peer, hopline.client.hub; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, timeout=20, check=True)
+    names = done.stdout.decode().split()
+    assert "hopline.client.hub" in names
+    assert [name for name in names if name == "asyncio" or name.startswith("hopline.wire.client")] == []
