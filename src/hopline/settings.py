@@ -142,6 +142,11 @@ def parse_relay(table: Any, source: str) -> RelaySettings:
             raise UsageError(f"relay.{key} = {value} in {source}; it must be from {low} to {high}.")
         if key == "listen_addr":
             _check_address(value, source)
+        if key == "lease_authority" and not re.fullmatch(r"([A-Za-z0-9_-]{1,128})?", value):
+            raise UsageError(
+                f"relay.lease_authority = {value[:140]!r} in {source}; it must be the id of a machine, 1 to 128 of "
+                "A-Z, a-z, 0-9, _ and -, as hopline peer id tells there."
+            )
     return RelaySettings(**table)
 
 

@@ -36,6 +36,15 @@ def claim(machine: Machine, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
+def until_it_waits(command: "subprocess.Popen[bytes]") -> str:
+    """The line that says what the claim waits for."""
+    assert command.stderr is not None
+    for line in command.stderr:
+        if line.startswith(b"waiting for"):
+            return line.decode()
+    raise AssertionError("it never waited")
+
+
 def clone(place: Path) -> Path:
     folder = place / "clone"
     for path in ("src/auth/login.py", "docs/page.md"):
@@ -115,8 +124,7 @@ def test_a_claim_is_held_against_the_other_machine_handed_over_and_guarded(
         assert words in stopped.stderr
 
     waiting = b.spawn("lease", "claim", "path_glob:src/auth/**", "--wait", "--json")
-    assert waiting.stderr is not None
-    assert first["owner_session_id"].encode() in waiting.stderr.readline()
+    assert first["owner_session_id"] in until_it_waits(waiting)
     assert a.run("lease", "release", "path_glob:src/auth/**").returncode == 0
     told, _ = waiting.communicate(timeout=SECONDS)
     second = json.loads(told)["lease"]
@@ -173,8 +181,7 @@ def test_a_claim_that_is_interrupted_while_it_waits_leaves_no_place_behind(pair:
     a, b = pair
     claim(a, "path_glob:src/**")
     waiting = b.spawn("lease", "claim", "path_glob:src/**", "--wait")
-    assert waiting.stderr is not None
-    assert b"waiting" in waiting.stderr.readline()
+    until_it_waits(waiting)
     waiting.send_signal(2)
     assert waiting.wait(SECONDS) == 130
     assert a.run("lease", "release", "path_glob:src/**").returncode == 0

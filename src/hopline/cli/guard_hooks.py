@@ -44,19 +44,32 @@ def install(folder: Path | None, session: str | None) -> list[Path]:
 
 
 def uninstall(folder: Path | None) -> list[Path]:
-    """Take the hooks away and put back what was there. Returns those that were ours."""
+    """Take the hooks away and put back what was there. Returns those that were ours, or had been taken away already."""
     removed = []
-    for name in HOOKS:
-        path = hooks_folder(folder) / name
-        if not path.exists() or not is_ours(path):
+    for path in _hooks(folder):
+        kept = path.with_name(path.name + KEPT)
+        there = path.exists() or path.is_symlink()
+        if there and not is_ours(path):
             continue
-        kept = path.with_name(name + KEPT)
         if kept.exists() or kept.is_symlink():
             kept.replace(path)
-        else:
+        elif there:
             path.unlink()
+        else:
+            continue
         removed.append(path)
     return removed
+
+
+def left_behind(folder: Path | None) -> list[tuple[Path, Path]]:
+    """Hooks that somebody else wrote in place of ours, each with the one that was there before ours."""
+    pairs = [(path, path.with_name(path.name + KEPT)) for path in _hooks(folder)]
+    return [(path, kept) for path, kept in pairs if (kept.exists() or kept.is_symlink()) and not is_ours(path)]
+
+
+def _hooks(folder: Path | None) -> list[Path]:
+    hooks = hooks_folder(folder)
+    return [hooks / name for name in HOOKS]
 
 
 def hooks_folder(folder: Path | None) -> Path:

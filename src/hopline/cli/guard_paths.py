@@ -59,18 +59,30 @@ def pushed(remote: str, lines: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def called(text: str) -> list[str]:
-    """The files that a tool call of an agent names, as its hook gets it on standard input.
-
-    Claude Code names one file, Codex the files of a patch. A call that names none changes none that is known of.
-    Raises UsageError when it is no JSON object.
-    """
+def read_call(text: str) -> dict[str, Any]:
+    """What an agent tells its hook on standard input. Raises UsageError when it is no JSON object."""
     try:
         call: Any = json.loads(text)
-        given: Any = call.get("tool_input") or {}
-        folder = call.get("cwd")
-    except (ValueError, AttributeError, RecursionError):
-        raise UsageError("--hook reads a tool call as JSON on standard input, and this is none.") from None
+    except (ValueError, RecursionError):
+        call = None
+    if not isinstance(call, dict):
+        raise UsageError("--hook reads a tool call as JSON on standard input, and this is none.")
+    return call
+
+
+def session_of(call: dict[str, Any]) -> str | None:
+    """The agent's own name for its session."""
+    session = call.get("session_id")
+    return session if isinstance(session, str) and session else None
+
+
+def called(call: dict[str, Any]) -> list[str]:
+    """The files that a tool call of an agent names.
+
+    Claude Code names one file, Codex the files of a patch. A call that names none changes none that is known of.
+    """
+    given: Any = call.get("tool_input") or {}
+    folder = call.get("cwd")
     if not isinstance(given, dict):
         return []
     found = [given[key] for key in _PATH_KEYS if isinstance(given.get(key), str)]
@@ -82,21 +94,31 @@ def called(text: str) -> list[str]:
 
 
 def relative(paths: Iterable[str]) -> list[str]:
-    """The paths as leases have them: below the top of the repository they are in, else absolute."""
-    tops: dict[Path, Path | None] = {}
-    found = []
+    """The paths as leases have them: below the top of the repository they are in, else absolute.
+
+    A link is two paths: its own, and that of what it leads to, which is what is written.
+    """
+    tops: dict[str, str | None] = {}
+    found: dict[str, None] = {}
     for name in paths:
-        path = Path(os.path.abspath(name))  # noqa: PTH100  # the last part may be a link; only its folder is resolved
-        folder = path.parent.resolve()
-        while not folder.is_dir():
-            folder = folder.parent
-        if folder not in tops:
-            tops[folder] = top(folder)
-        path = path.parent.resolve() / path.name
-        root = tops[folder]
-        inside = root is not None and path.is_relative_to(root.resolve()) and path != root.resolve()
-        found.append(str(path.relative_to(root.resolve())) if inside and root is not None else str(path))
-    return found
+        folder, own = os.path.split(os.path.abspath(name))  # noqa: PTH100  # ".." goes before links are followed
+        path = os.path.join(os.path.realpath(folder), own)  # noqa: PTH118  # pathlib raises for links in a circle
+        for one in dict.fromkeys((path, os.path.realpath(path))):
+            found[_below_top(one, tops)] = None
+    return list(found)
+
+
+def _below_top(path: str, tops: dict[str, str | None]) -> str:
+    folder = Path(path).parent
+    while not folder.is_dir():
+        folder = folder.parent
+    here = str(folder)
+    if here not in tops:
+        root = top(folder)
+        tops[here] = None if root is None else os.path.realpath(root)
+    root_path = tops[here]
+    inside = root_path is not None and path.startswith(root_path.rstrip("/") + "/")
+    return os.path.relpath(path, root_path) if inside else path
 
 
 def _names(told: bytes) -> list[str]:

@@ -1,28 +1,36 @@
 """`hopline lease`: who may write where, over all of a person's machines."""
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from hopline.cli.lease_guard import guard
-from hopline.cli.lease_session import session_name, session_option
+from hopline.cli.lease_resource import claimable, parse_resource
+from hopline.cli.lease_session import session_name, session_option, shared_name
+from hopline.cli.lease_words import Queue, span, told
 from hopline.cli.places import json_option
 from hopline.cli.prune import parse_age
-from hopline.cli.statuses import DONE, FAILED
-from hopline.errors import Unavailable, UsageError
+from hopline.cli.statuses import DONE, FAILED, UNDECIDED
+from hopline.errors import HoplineError, Unavailable, UsageError
 
 if TYPE_CHECKING:
-    from hopline.wire.hub.leases import LeaseClaimed, LeaseQueued
+    from hopline.wire.hub.leases import ClaimLease, LeaseClaimed
 
 DEFAULT_TTL = "30m"
 FOR_EVER = "for ever"
+MAX_TTL_SECONDS = 7 * 86_400
+MAX_REASON_CHARACTERS = 256
+
+HUB_ENDS = "hub_ends"
+"""The code of a hub's answer that will not come because it leaves."""
+BACK_SECONDS = 10.0
+"""How long a claim that waits gives a hub that left to be back, before it starts one itself."""
+AGAIN_SECONDS = 0.5
+"""Between two looks for a hub that left."""
 
 no_start_option = click.option("--no-start", is_flag=True, help="Do not start this machine's hub.")
-
-
-class LeaseHeld(Unavailable):
-    """Somebody else holds it, or waits for it in front."""
 
 
 @click.group()
@@ -68,7 +76,7 @@ def claim(
     no_start: bool,
     as_json: bool,
 ) -> int:
-    """Claim KIND:VALUE, such as path_glob:src/auth/**. Exits with 1 when somebody else holds it.
+    """Claim KIND:VALUE, such as path_glob:src/auth/**. Exits with 1 when somebody else holds it, and only then.
 
     Values of path_glob overlap when one's part before the first wildcard begins with the other's; values of any other
     kind, such as branch:main, are the same or are not. A run's lease lasts as long as the run is alive; any other one
@@ -76,26 +84,37 @@ def claim(
     """
     import msgspec
 
-    from hopline.client.hub import HubClient
-    from hopline.wire.hub.leases import ClaimLease, LeaseClaimed, LeaseQueued
+    from hopline.wire.hub.leases import ClaimLease
 
-    kind, value = parse_resource(resource)
+    kind, given = parse_resource(resource)
+    value = claimable(kind, given)
+    wait_secs = None if wait in (None, FOR_EVER) else _seconds("--wait", wait or "")
+    waits = wait is not None and wait_secs != 0
     asked = ClaimLease(
         session=session_name(session),
         kind=kind,
         value=value,
         mode=mode,
-        ttl_secs=max(1, round(_seconds("--ttl", ttl))),
-        reason=reason,
-        wait=wait is not None,
-        wait_secs=None if wait in (None, FOR_EVER) else _seconds("--wait", wait or ""),
+        ttl_secs=_ttl(ttl),
+        reason=_reason(reason),
+        wait=waits,
+        wait_secs=wait_secs if waits else None,
+        overlaps=not as_json,
     )
-    with HubClient.open(start=not no_start) as hub:
-        claimed = hub.call("lease.claim", asked, LeaseClaimed, (LeaseQueued, _Queue(resource)))
+    if value != given:
+        resource = f"{kind}:{value}"
+        sys.stderr.write(f"paths count from the top of the repository: {resource}\n")
+    sys.stderr.write(shared_name(session))
+    try:
+        claimed = _claimed(asked, Queue(resource), start=not no_start)
+    except HoplineError as error:
+        if error.exit_status != FAILED:
+            raise
+        raise _Undecided(str(error)) from error
     if as_json:
         sys.stdout.write(msgspec.json.encode(claimed).decode() + "\n")
         return DONE if claimed.outcome == "granted" else FAILED
-    return _told(resource, claimed, waited=wait is not None)
+    return told(resource, claimed, waited=waits)
 
 
 @lease.command()
@@ -104,7 +123,7 @@ def claim(
 @no_start_option
 @json_option
 def release(which: str, session: str | None, no_start: bool, as_json: bool) -> int:
-    """Give back a lease, by its id or by what it is of."""
+    """Give back a lease, by its id or by what it is of; of several the latest."""
     import msgspec
 
     from hopline.client.hub import HubClient
@@ -114,6 +133,8 @@ def release(which: str, session: str | None, no_start: bool, as_json: bool) -> i
     name = session_name(session)
     if ":" in which:
         kind, value = parse_resource(which)
+        with contextlib.suppress(UsageError):
+            value = claimable(kind, value)
         asked = ReleaseLease(session=name, kind=kind, value=value)
     else:
         asked = ReleaseLease(session=name, lease_id=which)
@@ -123,6 +144,10 @@ def release(which: str, session: str | None, no_start: bool, as_json: bool) -> i
         sys.stdout.write(msgspec.json.encode(released).decode() + "\n")
     else:
         sys.stdout.write(f"released {plain(', '.join(released.released))}\n")
+    if released.left:
+        sys.stderr.write(
+            f"{plain(name)} still holds it {released.left} more times; release it again, or see: hopline lease ls\n"
+        )
     return DONE
 
 
@@ -206,77 +231,53 @@ def authority(peer: str | None, unset: bool, no_start: bool, as_json: bool) -> i
     return DONE
 
 
-def parse_resource(text: str) -> tuple[str, str]:
-    """KIND and VALUE. Raises UsageError."""
-    import re
+class _Undecided(HoplineError):
+    """Whether the claim holds anything is not known, or nobody could decide it."""
 
-    kind, colon, value = text.partition(":")
-    if not colon or not value or not re.fullmatch(r"[a-z0-9_-]{1,32}", kind):
-        raise UsageError(f"{text[:80]!r} is not KIND:VALUE; write for example path_glob:src/auth/** or branch:main")
-    return kind, value
+    exit_status = UNDECIDED
 
 
-def span(left_millis: int | None, expires_at: str | None) -> str:
-    """How much longer, as the authority says; from the clock of this machine when it says only until when."""
-    from hopline.rendering import age
-
-    if left_millis is not None:
-        return age(left_millis / 1000)
-    if expires_at is None:
-        return "?"
+def _claimed(asked: "ClaimLease", queue: Queue, *, start: bool) -> "LeaseClaimed":
+    """Ask, and ask again when the hub leaves while the claim waits."""
     import time
 
-    from hopline.clock import parse_rfc3339
+    import msgspec
 
-    try:
-        return age(parse_rfc3339(expires_at) - time.time())
-    except ValueError:
-        return "?"
+    from hopline.client.hub import HubClient, HubRefused
+    from hopline.wire.hub.leases import LeaseClaimed, LeaseQueued
 
-
-class _Queue:
-    """Says what a claim waits for, again when that changes."""
-
-    def __init__(self, resource: str) -> None:
-        self._resource = resource
-        self._said = ""
-
-    def __call__(self, news: "LeaseQueued") -> None:
-        from hopline.rendering import plain, plural
-
-        way = news.way
-        holder = plain(f"held by {way.holder} (lease {way.holder_lease})") if way.holder else ""
-        said = holder or f"{plural(way.ahead or 1, 'claim')} in front"
-        if said != self._said:
-            left = f" for {span(way.ttl_left_millis, way.expires_at)} unless released or renewed" if holder else ""
-            sys.stderr.write(f"waiting for {plain(self._resource)}: {said}{left}\n")
-            sys.stderr.flush()
-        self._said = said
+    began, limit, left_at = time.monotonic(), asked.wait_secs, None
+    while True:
+        now = time.monotonic()
+        rest = None if limit is None else max(0.0, limit - (now - began))
+        try:
+            with HubClient.open(start=start and (left_at is None or now - left_at > BACK_SECONDS)) as hub:
+                asked = msgspec.structs.replace(asked, wait_secs=rest)
+                left_at = None
+                return hub.call("lease.claim", asked, LeaseClaimed, (LeaseQueued, queue))
+        except (Unavailable, HubRefused) as error:
+            ended = isinstance(error, Unavailable) or error.code == HUB_ENDS
+            if not (ended and queue.queued) or rest == 0:
+                raise
+            left_at = left_at or time.monotonic()
+            queue.say("this machine's hub has left, and the place in the queue with it; claiming again when it is back")
+            time.sleep(AGAIN_SECONDS if rest is None else min(AGAIN_SECONDS, rest))
 
 
-def _told(resource: str, claimed: "LeaseClaimed", *, waited: bool) -> int:
-    import shlex
+def _ttl(text: str) -> int:
+    import math
 
-    from hopline.rendering import age, plain, plural
+    seconds = _seconds("--ttl", text)
+    if not 1 <= seconds <= MAX_TTL_SECONDS:
+        raise UsageError(f"--ttl {text[:40]!r} is out of bounds; it is from 1s to 7d.")
+    return math.ceil(seconds)
 
-    quoted = plain(shlex.quote(resource))
-    resource = plain(resource)
-    if claimed.lease is not None:
-        import time
 
-        good = (claimed.good_for_millis or 0) / 1000
-        until = time.strftime("%H:%M:%S", time.localtime(time.time() + good))
-        fence = "unknown" if claimed.lease.fence is None else claimed.lease.fence
-        sys.stdout.write(f"granted {resource} until {until} ({age(round(good))})\n")
-        sys.stdout.write(f"  lease {plain(claimed.lease.id)}  fence {fence}\n")
-        return DONE
-    way = claimed.way
-    step = "try again later" if waited else f"wait for it: hopline lease claim {quoted} --wait"
-    if way is not None and way.holder is not None:
-        left = span(way.ttl_left_millis, way.expires_at)
-        holder = plain(f"{way.holder} holds it (lease {way.holder_lease})")
-        raise LeaseHeld(f"{resource} is not free: {holder} until {plain(way.expires_at or '?')}, {left} more; {step}")
-    raise LeaseHeld(f"{resource} is not free: {plural((way and way.ahead) or 1, 'claim')} waiting in front; {step}")
+def _reason(text: str | None) -> str | None:
+    if text is None or len(text) <= MAX_REASON_CHARACTERS:
+        return text
+    sys.stderr.write(f"the reason is cut at {MAX_REASON_CHARACTERS} characters\n")
+    return text[:MAX_REASON_CHARACTERS]
 
 
 def _seconds(option: str, text: str) -> float:

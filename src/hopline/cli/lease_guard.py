@@ -10,7 +10,7 @@ import click
 
 from hopline.cli.lease_session import session_name, session_option
 from hopline.cli.places import json_option
-from hopline.cli.statuses import DONE, FAILED, WRONG_USE
+from hopline.cli.statuses import DONE, FAILED, UNDECIDED
 from hopline.errors import HoplineError, UsageError
 
 if TYPE_CHECKING:
@@ -68,10 +68,34 @@ def install(folder: Path | None, session: str | None) -> int:
 @_folder_option
 def uninstall(folder: Path | None) -> int:
     """Take the hooks away again, and put back what was there."""
-    from hopline.cli.guard_hooks import uninstall
+    from hopline.cli.guard_hooks import left_behind, uninstall
 
     removed = uninstall(folder)
-    sys.stdout.write("".join(f"{path}\n" for path in removed) or "there is no guard here\n")
+    left = left_behind(folder)
+    sys.stdout.write("".join(f"{path}\n" for path in removed) or ("" if left else "there is no guard here\n"))
+    for path, kept in left:
+        sys.stderr.write(
+            f"{path} was written by somebody else since and is left as it is; what was there before the guard is "
+            f"{kept}: move it back, or delete it\n"
+        )
+    return FAILED if left else DONE
+
+
+@guard.command()
+def session() -> int:
+    """Tell, as a line of shell, the session that an agent's start-up hook has on stdin, for its later claims.
+
+    Nothing when HOPLINE_SESSION is set already, as in a run.
+    """
+    import shlex
+
+    from hopline.cli import guard_paths
+
+    call = guard_paths.session_of(guard_paths.read_call(sys.stdin.read(guard_paths.MAX_CALL_BYTES)))
+    if not os.environ.get("HOPLINE_SESSION"):
+        if call is None:
+            raise UsageError("the hook's input names no session_id; set HOPLINE_SESSION before you start the agent.")
+        sys.stdout.write(f"export HOPLINE_SESSION={shlex.quote(session_name(call))}\n")
     return DONE
 
 
@@ -100,10 +124,12 @@ def check(
         sys.stderr.write("the lease guard is off (HOPLINE_GUARD=off)\n")
         return DONE
     try:
-        wanted = _wanted(paths, staged=staged, pushed=pushed, hook=hook)
-        checked = _ask(wanted, session_name(session), start=not no_start)
+        wanted, call = _wanted(paths, staged=staged, pushed=pushed, hook=hook)
+        checked = _ask(wanted, session_name(session, call), start=not no_start)
     except HoplineError as error:
-        raise NotKnown(error, BLOCKED if hook else max(error.exit_status, WRONG_USE)) from error
+        raise NotKnown(
+            error, BLOCKED if hook else UNDECIDED if error.exit_status == FAILED else error.exit_status
+        ) from error
     if as_json:
         import msgspec
 
@@ -119,7 +145,7 @@ def refusal(checked: "list[PathsChecked]") -> str:
     """Who holds what, until when, and how to get it."""
     import shlex
 
-    from hopline.cli.lease import span
+    from hopline.cli.lease_words import span
     from hopline.rendering import plain
 
     held = [one for answer in checked for one in answer.held]
@@ -145,18 +171,20 @@ def refusal(checked: "list[PathsChecked]") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _wanted(paths: tuple[str, ...], *, staged: bool, pushed: bool, hook: bool) -> list[str]:
+def _wanted(paths: tuple[str, ...], *, staged: bool, pushed: bool, hook: bool) -> tuple[list[str], str | None]:
+    """The paths, and the session that a tool call belongs to."""
     from hopline.cli import guard_paths
 
     if staged + pushed + hook + (bool(paths) and not pushed) != 1:
         raise UsageError("say what to check: PATH..., --staged, --pushed REMOTE or --hook.")
     if staged:
-        return guard_paths.staged()
+        return guard_paths.staged(), None
     if pushed:
-        return guard_paths.pushed(paths[0] if paths else "origin", sys.stdin)
+        return guard_paths.pushed(paths[0] if paths else "origin", sys.stdin), None
     if hook:
-        return guard_paths.relative(guard_paths.called(sys.stdin.read(guard_paths.MAX_CALL_BYTES)))
-    return guard_paths.relative(paths)
+        call = guard_paths.read_call(sys.stdin.read(guard_paths.MAX_CALL_BYTES))
+        return guard_paths.relative(guard_paths.called(call)), guard_paths.session_of(call)
+    return guard_paths.relative(paths), None
 
 
 def _ask(paths: list[str], session: str, *, start: bool) -> "list[PathsChecked]":

@@ -4,6 +4,9 @@ DONE = 0
 FAILED = 1
 WRONG_USE = 2
 
+UNDECIDED = 6
+"""The machine that decides gave no usable answer."""
+
 INTERRUPTED = 130
 """After Ctrl-C, and after a run that the second Ctrl-C stopped."""
 
@@ -25,7 +28,7 @@ def meanings() -> list[tuple[str, str]]:
         5: "the run, or the folder of its socket, belongs to somebody else or is open to others; `peer`: the other "
         "machine refused the key, or another one answered",
         6: "the run's server answered with something else than the client wire; `peer`: the other machine cannot be "
-        "reached, or does not speak what this needs",
+        "reached, or does not speak what this needs; `lease`: nobody could decide, or the answer is not known",
     }
     return [
         (

@@ -6,13 +6,17 @@ import secrets
 import time
 from collections.abc import Callable
 
+import msgspec
+
 from hopline.errors import HoplineError, Refused, Unavailable
+from hopline.fleet.errors import PeerUnreachable
 from hopline.fleet.holding import good_until
 from hopline.fleet.lease_records import Outcome, seconds_of
+from hopline.fleet.overlap import overlap
 from hopline.fleet.ports import Progress
-from hopline.fleet.requester import Requester, Told
+from hopline.fleet.requester import AuthorityRefused, LeaseUnknown, Requester, Told
 from hopline.wire.hub.leases import ClaimLease, InTheWay, LeaseClaimed, LeaseQueued
-from hopline.wire.peer.leases import LeaseClaim, LeaseRelease, LeaseResult
+from hopline.wire.peer.leases import LeaseClaim, LeaseList, LeaseRelease, LeaseResult
 from hopline.wire.peer.texts import shown
 
 log = logging.getLogger("hopline.hub.leases")
@@ -23,6 +27,11 @@ SLOWEST_POLL_SECONDS = 10.0
 QUICKEST_POLL_SECONDS = 0.1
 POLL_HERE_SECONDS = 0.2
 """Between two polls of this machine's own authority; they cost no message and no write."""
+
+MAX_OVERLAPS = 100
+"""Overlapping leases that one answer names."""
+
+PLACE_LOST = "the place in the queue was lost, as the authority was started anew; claiming again"
 
 CLOSING_SECONDS = 2.0
 """How long leases that are given up may still take to be released when the hub leaves."""
@@ -68,27 +77,57 @@ class Claiming:
         began = time.monotonic()
         until = None if asked.wait_secs is None else began + asked.wait_secs
         waiter_id: str | None = None
+        queued = False
         while True:
-            told = await self._requester.ask(_claim_of(lease_id, asked, waiter_id))
+            try:
+                told = await self._requester.ask(_claim_of(lease_id, asked, waiter_id))
+            except (LeaseUnknown, PeerUnreachable) as error:
+                if not queued or (until is not None and time.monotonic() >= until):
+                    raise
+                waited = time.monotonic() - began
+                progress(LeaseQueued(waited_secs=waited, way=InTheWay(), trouble=f"{error} Asking again."))
+                await asyncio.sleep(_until(until, POLL_SECONDS))
+                continue
             result, waited = told.result, time.monotonic() - began
             if result.outcome == Outcome.GRANTED:
-                return _granted(told, waited)
+                return await self._with_overlaps(_granted(told, waited), asked)
             if result.outcome == Outcome.CONFLICT:
                 return _conflict(told, waited)
             if result.outcome not in (Outcome.QUEUED, Outcome.WAITER_GONE):
                 message = shown(result.message or result.outcome, 300)
-                raise Refused(f"the lease authority {told.authority} refuses the claim: {message}")
+                raise AuthorityRefused(f"the lease authority {told.authority} refuses the claim: {message}")
             waiter_id = result.waiter_id if result.outcome == Outcome.QUEUED else None
             if waiter_id is None and result.outcome == Outcome.QUEUED:
                 raise Unavailable(f"the lease authority {told.authority} queues without naming a place; update it.")
             if result.outcome == Outcome.QUEUED:
+                queued = True
                 progress(LeaseQueued(waited_secs=waited, way=_way(result)))
+            else:
+                progress(LeaseQueued(waited_secs=waited, way=InTheWay(), trouble=PLACE_LOST))
             pause = _pause(told)
             if until is not None and time.monotonic() + pause > until:
                 pause = until - time.monotonic()
                 if pause <= 0:
                     return _conflict(told, waited)
             await asyncio.sleep(pause)
+
+    async def _with_overlaps(self, claimed: LeaseClaimed, asked: ClaimLease) -> LeaseClaimed:
+        if not asked.overlaps or claimed.lease is None:
+            return claimed
+        try:
+            told = await self._requester.ask(LeaseList, pauses=())
+        except HoplineError as error:
+            log.info("what overlaps a lease was not told: %s", error)
+            return claimed
+        mine = claimed.lease.owner_session_id
+        found = [
+            one
+            for one in told.result.leases or []
+            if one.owner_session_id != mine
+            and one.resource_kind == asked.kind
+            and overlap(asked.kind, one.resource_value, asked.value)
+        ]
+        return msgspec.structs.replace(claimed, overlaps=found[:MAX_OVERLAPS])
 
     def _let_go(self, lease_id: str, session: str) -> None:
         """Tell the authority, without waiting for it."""
@@ -101,6 +140,10 @@ class Claiming:
             await self._requester.ask(lambda request_id: LeaseRelease(request_id, lease_id, session), pauses=())
         except HoplineError as error:
             log.info("a lease that is not wanted was not released, it runs out: %s", error)
+
+
+def _until(until: float | None, pause: float) -> float:
+    return pause if until is None else max(0.0, min(pause, until - time.monotonic()))
 
 
 def _claim_of(lease_id: str, asked: ClaimLease, waiter_id: str | None) -> Callable[[str], LeaseClaim]:

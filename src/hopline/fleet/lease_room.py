@@ -22,7 +22,7 @@ from hopline.fleet.lease_writer import LeaseWriter
 from hopline.fleet.overlap import PATH_GLOB, OverlapIndex
 from hopline.fleet.ports import Inbound, Links, Operation, Progress
 from hopline.fleet.renewal import EVERY_SECONDS, living_owners
-from hopline.fleet.requester import Requester, Told
+from hopline.fleet.requester import AuthorityRefused, Requester, Told
 from hopline.wire.hub import leases as asks
 from hopline.wire.peer.envelope import Envelope
 from hopline.wire.peer.leases import Lease, LeaseList, LeaseRelease
@@ -118,20 +118,17 @@ class LeaseRoom:
             return asks.LeaseReleased(authority=told.authority, released=[asked.lease_id])
         leases, told = await self._leases()
         owner = owner_of(asked.session, self._requester.links.identity)
-        resource = (asked.kind, asked.value)
-        mine = [one for one in leases if (one.resource_kind, one.resource_value) == resource]
-        released = []
-        for lease in mine:
-            if lease.owner_session_id == owner:
-                outcome = (await self._let_go(lease.id, asked.session)).result.outcome
-                released += [lease.id] if outcome == Outcome.RELEASED else []
-        if not released:
-            holder = f"; {shown(mine[0].owner_session_id, 300)} holds it" if mine else ""
-            raise Refused(
-                f"{owner} holds no lease of {asked.kind}:{asked.value}{holder}. See all: hopline lease ls",
-                code="not_found",
-            )
-        return asks.LeaseReleased(authority=told.authority, released=released)
+        same = [one for one in leases if (one.resource_kind, one.resource_value) == (asked.kind, asked.value)]
+        mine = sorted((one for one in same if one.owner_session_id == owner), key=lambda one: one.fence or 0)
+        while mine:
+            lease = mine.pop()
+            if (await self._let_go(lease.id, asked.session)).result.outcome == Outcome.RELEASED:
+                return asks.LeaseReleased(authority=told.authority, released=[lease.id], left=len(mine))
+        holder = f"; {shown(same[0].owner_session_id, 300)} holds it" if same else ""
+        raise Refused(
+            f"{owner} holds no lease of {asked.kind}:{asked.value}{holder}. See all: hopline lease ls",
+            code="not_found",
+        )
 
     async def _let_go(self, lease_id: str, session: str) -> Told:
         attempts = 0
@@ -172,7 +169,7 @@ class LeaseRoom:
         told = await self._requester.ask(LeaseList)
         if told.result.outcome != Outcome.LIST:
             message = shown(told.result.message or told.result.outcome, _MAX_MESSAGE_CHARACTERS)
-            raise Refused(f"the lease authority {told.authority} refuses: {message}")
+            raise AuthorityRefused(f"the lease authority {told.authority} refuses: {message}")
         return told.result.leases or [], told
 
     async def _tell_authority(self, _asked: asks.AskAuthority, _progress: Progress) -> asks.LeaseAuthority:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hopline.errors import Unavailable
+from hopline.errors import Refused, Unavailable
 from hopline.fleet.authority import Authority
 from hopline.fleet.errors import FeatureMissing, NotPaired, PeerUnreachable
 from hopline.fleet.lease_place import LeasePlace
@@ -29,6 +29,12 @@ _MSG_TYPES = {payload: msg_type for msg_type, payload in REQUESTS.items()}
 
 class LeaseUnknown(Unavailable):
     """The authority did not answer, so nobody here knows whether it granted anything (PL-LEASE-UNKNOWN)."""
+
+    exit_status = 6
+
+
+class AuthorityRefused(Refused):
+    """The authority answered, and decided nothing."""
 
     exit_status = 6
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hopline.cli import guard_hooks, guard_paths
-from hopline.cli.lease_guard import batches
+from hopline.cli.lease_guard import batches, guard
 from hopline.errors import UsageError
 
 
@@ -93,6 +93,20 @@ def test_paths_count_from_the_top_of_their_repository_wherever_one_stands(
     assert guard_paths.relative([str(tmp_path / "link" / "a")]) == ["src/a"]
 
 
+def test_a_link_is_checked_by_its_own_path_and_by_what_it_leads_to(repository: Path, tmp_path: Path) -> None:
+    write("src/held.py")
+    (repository / "free.py").symlink_to("src/held.py")
+    (repository / "chain").symlink_to("free.py")
+    (repository / "new").symlink_to("src/not-there-yet")
+    (repository / "circle").symlink_to("circle")
+    (repository / "out").symlink_to(tmp_path / "elsewhere")
+    assert guard_paths.relative(["free.py"]) == ["free.py", "src/held.py"]
+    assert guard_paths.relative(["chain", "src/held.py"]) == ["chain", "src/held.py"]
+    assert guard_paths.relative(["new"]) == ["new", "src/not-there-yet"]
+    assert guard_paths.relative(["circle"]) == ["circle"]
+    assert guard_paths.relative(["out"]) == ["out", str(tmp_path / "elsewhere")]
+
+
 @pytest.mark.parametrize(
     ("call", "files"),
     [
@@ -116,13 +130,13 @@ def test_paths_count_from_the_top_of_their_repository_wherever_one_stands(
     ],
 )
 def test_a_tool_call_names_the_files_it_changes(call: object, files: list[str]) -> None:
-    assert guard_paths.called(json.dumps(call)) == files
+    assert guard_paths.called(guard_paths.read_call(json.dumps(call))) == files
 
 
 @pytest.mark.parametrize("text", ["", "x", "[]", "7", "[" * 100_000])
 def test_what_is_no_tool_call_is_wrong_use(text: str) -> None:
     with pytest.raises(UsageError, match="tool call as JSON"):
-        guard_paths.called(text)
+        guard_paths.read_call(text)
 
 
 def test_hooks_that_were_there_are_kept_and_come_back(repository: Path) -> None:
@@ -140,6 +154,27 @@ def test_hooks_that_were_there_are_kept_and_come_back(repository: Path) -> None:
     assert hook.read_text() == "#!/bin/sh\necho before\n"
     assert sorted(path.name for path in hook.parent.iterdir() if not path.name.endswith(".sample")) == ["pre-commit"]
     assert guard_hooks.uninstall(None) == []
+
+
+def test_a_hook_that_somebody_wrote_over_ours_stays_and_what_was_before_is_named(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hook = repository / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho before\n")
+    guard_hooks.install(None, None)
+    hook.write_text("#!/bin/sh\necho theirs\n")
+    status = guard.main(["uninstall"], standalone_mode=False)
+    said = capsys.readouterr()
+    assert status == 1
+    assert said.out == f"{hook.with_name('pre-push')}\n"
+    assert f"{hook} was written by somebody else since" in said.err
+    assert f"is {hook}.before-hopline" in said.err
+    assert hook.read_text() == "#!/bin/sh\necho theirs\n"
+    hook.unlink()
+    assert guard_hooks.uninstall(None) == [hook]
+    assert hook.read_text() == "#!/bin/sh\necho before\n"
+    assert guard_hooks.left_behind(None) == []
 
 
 def test_hooks_go_where_git_looks_for_them_and_nowhere_outside_a_repository(repository: Path, tmp_path: Path) -> None:

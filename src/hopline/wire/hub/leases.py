@@ -18,6 +18,8 @@ class ClaimLease(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Queue when it is held, instead of being refused."""
     wait_secs: float | None = None
     """How long at most; None for as long as it takes."""
+    overlaps: bool = False
+    """Tell with a grant which other leases overlap it; costs one more request."""
 
 
 class InTheWay(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +39,8 @@ class LeaseQueued(msgspec.Struct, frozen=True, kw_only=True):
 
     waited_secs: float
     way: InTheWay
+    trouble: str | None = None
+    """What keeps the claim from being asked again for now, or that its place in the queue was lost."""
 
 
 class LeaseClaimed(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,10 +54,12 @@ class LeaseClaimed(msgspec.Struct, frozen=True, kw_only=True):
     """How long the lease may be believed from now on without hearing more."""
     way: InTheWay | None = None
     waited_secs: float = 0.0
+    overlaps: list[Lease] = []
+    """With a grant that was asked to tell: active leases of other owners that overlap it."""
 
 
 class ReleaseLease(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`lease.release`: one lease by id, or all that the session holds of exactly this kind and value."""
+    """`lease.release`: one lease by id, or the latest that the session holds of exactly this kind and value."""
 
     session: str
     lease_id: str | None = None
@@ -66,6 +72,8 @@ class LeaseReleased(msgspec.Struct, frozen=True, kw_only=True):
 
     authority: str
     released: list[str]
+    left: int = 0
+    """How many more the session holds of the same kind and value."""
 
 
 class ListLeases(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
