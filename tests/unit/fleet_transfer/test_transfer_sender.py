@@ -370,7 +370,7 @@ def test_a_transfer_that_nobody_is_about_any_more_was_cut(tmp_path: Path) -> Non
         path = pair.root / "t.jsonl"
         transcript(path, 3 * CHUNK_BYTES)
         begun = asyncio.Event()
-        pair.keep = lambda news: begun.set() if news.state == "connecting" else None  # type: ignore[method-assign]
+        pair.keep = lambda news: begun.set() if news.state == "connecting" else None  # type: ignore[method-assign]  # as above
         sending = asyncio.create_task(pair.send(path))
         await begun.wait()
         sending.cancel()
