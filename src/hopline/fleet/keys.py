@@ -188,14 +188,19 @@ class FileKeys:
 
     def _write(self, path: Path, text: str, *, durable: bool = True) -> None:
         temporary = path.with_name(f".{path.name}.new")
-        temporary.unlink(missing_ok=True)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(text)
-            file.flush()
-            if durable:
-                os.fsync(descriptor)
-        temporary.replace(path)
+        try:
+            temporary.unlink(missing_ok=True)
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(text)
+                file.flush()
+                if durable:
+                    os.fsync(descriptor)
+            temporary.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise OSError(error.errno, error.strerror, str(path)) from error  # a full disk does not say where
         if durable:
             self._settle()
 

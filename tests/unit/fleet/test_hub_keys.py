@@ -1,5 +1,6 @@
 """Identity, keys and addresses on disk."""
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -86,6 +87,18 @@ def test_a_key_that_was_prepared_is_kept_without_writing_anything(keys: FileKeys
     assert [path.name for path in (folder / "peers").iterdir()] == ["b-2.key"]
     assert (folder / "peers" / "b-2.key").stat().st_ino == before.st_ino
     assert keys.key("b-2") == KEY
+
+
+def test_a_full_disk_is_told_with_its_place_and_leaves_nothing(
+    keys: FileKeys, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("hopline.fleet.keys.os.fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*/peers/b-2\.key'"):
+        keys.keep("b-2", KEY)
+    assert list((folder / "peers").iterdir()) == []
 
 
 def test_what_was_prepared_for_nothing_is_gone_with_the_next_hub(keys: FileKeys, folder: Path) -> None:
