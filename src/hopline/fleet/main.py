@@ -109,7 +109,7 @@ def _detached() -> int:
     try:
         place = HubPlace()
         deadline = time.monotonic() + STARTING_SECONDS
-        while (lock := place.hold_lock()) is None:
+        while (lock := place.hold_lock(patience=0)) is None:
             record = place.read()
             if record is not None and place.answers(record):
                 _report(HubServing(record))

@@ -33,8 +33,11 @@ class HubPlace:
         self.folder = private_folder(fleet_folder())
         self.socket_path = hub_socket_path()
 
-    def hold_lock(self) -> int | None:
+    def hold_lock(self, patience: float = LOOK_SECONDS) -> int | None:
         """Take the hub's lock for this process's lifetime: its descriptor, or None while another hub holds it.
+
+        Args:
+            patience: seconds that a held one is tried again.
 
         Raises Unavailable when there can be no lock.
         """
@@ -45,12 +48,12 @@ class HubPlace:
             raise Unavailable(
                 f"cannot write {path}: {error.strerror}; the hub needs a home that it can write to (HOPLINE_HOME)."
             ) from error
-        deadline = time.monotonic() + LOOK_SECONDS
+        deadline = time.monotonic() + patience
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if time.monotonic() > deadline:
+                if time.monotonic() >= deadline:
                     os.close(descriptor)
                     return None
                 time.sleep(LOOK_AGAIN_SECONDS)
