@@ -21,7 +21,7 @@ from hopline.wire.hub.sessions import SendProgress, SendSession, SessionSent
 from hopline.wire.peer.envelope import Envelope
 from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.messages import decode_payload
-from hopline.wire.peer.negotiation import FEATURES, FRAME_BIN, SESSION_LZ4, SESSION_OFFER, SESSION_RAW
+from hopline.wire.peer.negotiation import FEATURES, SESSION_OFFER
 from hopline.wire.peer.transfer import SessionAnswer, SessionOffer, SessionReceived, SessionTransfer
 
 ANSWER_SECONDS = 30.0
@@ -209,15 +209,13 @@ class Sender:
     @staticmethod
     async def _stream(errand: Errand, shot: OneShot, begin: int) -> None:
         """Send every chunk from `begin` on, while threads make the next ones ready."""
-        total, pacing = errand.source.total, Pacing(time.monotonic())
-        may_pack, may_not = SESSION_LZ4 in shot.features, {FRAME_BIN, SESSION_RAW} <= shot.features
+        total, pacing = errand.source.total, Pacing(shot.features, time.monotonic())
         ready: deque[asyncio.Task[SessionTransfer]] = deque()
         asked_for = begin
         try:
             for seq in range(begin, total):
                 while asked_for < total and len(ready) < AHEAD:
-                    packing = may_pack and (pacing.packing or not may_not)
-                    ready.append(asyncio.create_task(asyncio.to_thread(frame_of, errand, asked_for, packing)))
+                    ready.append(asyncio.create_task(asyncio.to_thread(frame_of, errand, asked_for, pacing.packing)))
                     asked_for += 1
                 chunk = await ready.popleft()
                 await shot.send("session_transfer", chunk)

@@ -12,6 +12,8 @@ from peer_scenario import Scenario, Step, named_fields, typed_bytes
 
 from hopline.wire.peer.connection import PeerConnection
 from hopline.wire.peer.events import Authenticated, Denied, Ended, Event, Faulted, Received, UnknownType, WrongPeer
+from hopline.wire.peer.messages import decode_payload
+from hopline.wire.peer.transfer import SessionTransfer
 
 NONCE = "0123456789abcdef" * 4
 KEY = bytes.fromhex("a1b2c3d4e5f60789b2c3ab776376b978ac3759614df56253ffbd4dca3cb82aa6")
@@ -19,6 +21,8 @@ PROOF = hmac.new(KEY, NONCE.encode(), hashlib.sha256).hexdigest()
 LONG = 100_000
 """From here on the pieces are larger, by a prime: a MiB byte by byte takes seconds."""
 US = "alice-0a0a0a0a"
+ATTACHED = bytes(range(256)) * 3
+FLAGS = {"frame": 0, "lz4": 1, "raw": 2}
 NAMES: dict[type, str] = {
     Authenticated: "authenticated",
     Denied: "denied",
@@ -124,6 +128,11 @@ class CoreRun:
             body = text.removeprefix("lz4 ").encode()
             packed = struct.pack("<I", len(body)) + lz4.block.compress(body, store_size=False)
             self.typed += struct.pack(">IB", len(packed) + 1, 1) + packed
+        elif kind in ("raw", "raw-nothing"):
+            body = text.removeprefix(f"{kind} ").encode()
+            attached = b"" if kind == "raw-nothing" else ATTACHED
+            length = 5 + len(body) + len(attached)
+            self.typed += struct.pack(">IB", length, 2) + struct.pack("<I", len(body)) + body + attached
         else:
             self.typed += text.encode() + b"\n"
 
@@ -143,6 +152,8 @@ class CoreRun:
         match event:
             case Received():
                 assert event.envelope.msg_type == rest, f"line {step.line}"
+                if isinstance(chunk := decode_payload(event.envelope), SessionTransfer):
+                    assert bytes(chunk.data) in (ATTACHED, b""), f"line {step.line}"
             case Faulted():
                 assert rest in event.reason and rest, f"line {step.line}: {event.reason}"
             case UnknownType():
@@ -167,15 +178,20 @@ class CoreRun:
     def sends(self, step: Step) -> None:
         framing, msg_type, text = step.text.split(" ", 2)
         payload = json.loads(text.replace("$PAD", "pad " * 500))
-        data = self.machine.encode(msg_type, payload, now_millis=1_760_000_000_001, entropy="0f" * 8)
+        chunk = SessionTransfer(**payload | {"data": ATTACHED}) if framing == "raw" else payload
+        data = self.machine.encode(msg_type, chunk, now_millis=1_760_000_000_001, entropy="0f" * 8)
         if framing == "line":
             assert data.endswith(b"\n")
             body = data[:-1]
         else:
             length, flags = struct.unpack(">IB", data[:5])
-            assert (length, flags) == (len(data) - 4, int(framing == "lz4")), f"line {step.line}"
+            assert (length, flags) == (len(data) - 4, FLAGS[framing]), f"line {step.line}"
             body = data[5:]
-            if flags:
+            if framing == "raw":
+                (size,) = struct.unpack("<I", body[:4])
+                assert body[4 + size :] == ATTACHED
+                body = body[4 : 4 + size]
+            elif flags:
                 (raw,) = struct.unpack("<I", body[:4])
                 body = lz4.block.decompress(body[4:], uncompressed_size=raw)
                 assert len(body) == raw > len(data)

@@ -15,12 +15,13 @@ peer: bytes b"…"                   these bytes
 peer: repeat 1048577 b"x"          that many times these bytes
 peer: frame {…}                    a binary frame, not compressed
 peer: lz4 {…}                      a binary frame, compressed; `$PAD` is 2000 letters
+peer: raw {…}                      a binary frame with bytes behind the JSON; `raw-nothing` has none
 peer: EOF
 ours: {"msg_type": …}              the next frame of the opening that we sent, its keys as far as named
 event: authenticated {"peer": …}   the next event, its fields as far as named
 event: received heartbeat          or its type
 state: may_send=False …            properties of the connection
-sends: frame 120 heartbeat {…}     what we would send now: framing (line, frame, lz4) and payload
+sends: frame 120 heartbeat {…}     what we would send now: framing (line, frame, lz4, raw) and payload
 """
 
 import ast

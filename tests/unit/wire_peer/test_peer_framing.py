@@ -88,7 +88,7 @@ def test_two_ends_of_ours_agree_on_everything_and_talk() -> None:
     assert (
         alice.features
         == bob.features
-        == {"frame-bin", "lease-fleet", "oneshot-reuse", "session-lz4", "session-offer", "unknown-ok"}
+        == {"frame-bin", "lease-fleet", "oneshot-reuse", "session-lz4", "session-offer", "session-raw", "unknown-ok"}
     )
     assert (alice.peer, bob.peer) == ("bob", "alice")
     (event,) = alice.receive(bob.encode("heartbeat", {}, now_millis=2, entropy="00" * 8))

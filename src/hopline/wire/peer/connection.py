@@ -1,18 +1,21 @@
 """One connection of the peer wire, either end: bytes in, events and bytes out (docs/wire/peer.md, "Connection")."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
+
+import msgspec
 
 from hopline.wire.peer import envelope as envelopes
-from hopline.wire.peer.envelope import Envelope, Payload, message_id
+from hopline.wire.peer.envelope import Envelope, EnvelopeWith, Payload, message_id
 from hopline.wire.peer.events import Authenticated, Ended, Event, Faulted, Received, UnknownType
 from hopline.wire.peer.faults import ProtocolFault
-from hopline.wire.peer.framing import FrameReader, Framing, encode_frame, encode_line
+from hopline.wire.peer.framing import Attached, FrameReader, Framing, encode_attached, encode_frame, encode_line
 from hopline.wire.peer.handshake import Handshake
 from hopline.wire.peer.limits import MAX_FEATURES
 from hopline.wire.peer.messages import MESSAGES
-from hopline.wire.peer.negotiation import FEATURES, FRAME_BIN
+from hopline.wire.peer.negotiation import FEATURES, FRAME_BIN, SESSION_RAW
 from hopline.wire.peer.opening import DiallerOpening, KeyRing, ListenerOpening, Opening
 from hopline.wire.peer.texts import shown
+from hopline.wire.peer.transfer import SessionTransfer
 
 __all__ = ["KeyRing", "PeerConnection"]
 
@@ -36,6 +39,8 @@ class PeerConnection:
         opening.output = b""
         self.framing = Framing.LINES
         """How frames after the ack are cut."""
+        self.attaches = False
+        """Whether chunks of conversations go beside their JSON."""
         self.first_frame_seen = False
         """Whether the peer sent a frame after the ack."""
 
@@ -139,6 +144,9 @@ class PeerConnection:
 
         Raises Misuse when it is longer than a frame may be.
         """
+        attached: bytes | None = None
+        if self.attaches and isinstance(payload, SessionTransfer):
+            attached, payload = payload.data, msgspec.structs.replace(payload, data=b"")
         body = envelopes.encode(
             msg_type,
             payload,
@@ -146,6 +154,8 @@ class PeerConnection:
             message_id=message_id(now_millis, entropy),
             timestamp=now_millis,
         )
+        if attached is not None:
+            return encode_attached(body, attached)
         return encode_frame(body) if self.framing is Framing.BINARY else encode_line(body)
 
     def receive(self, data: bytes) -> list[Event]:
@@ -190,13 +200,14 @@ class PeerConnection:
         self._names = (agreed.peer, "")
         if FRAME_BIN in agreed.features:  # PL-ACK-DECIDES
             self.framing = Framing.BINARY
-        return self._read(self._reader.settle(self.framing))
+            self.attaches = SESSION_RAW in agreed.features
+        return self._read(self._reader.settle(self.framing, attachments=self.attaches))
 
-    def _read(self, bodies: list[bytes]) -> list[Event]:
+    def _read(self, bodies: Sequence[bytes | Attached]) -> list[Event]:
         events: list[Event] = []
         for body in bodies:
             try:
-                frame = envelopes.decode(body)
+                frame = envelopes.decode(body) if isinstance(body, bytes) else _with_attached(body)
             except ProtocolFault as fault:
                 events.append(self._end(Faulted(fault.reason)))
                 return events
@@ -226,3 +237,11 @@ class PeerConnection:
     def _end(self, event: Event) -> Event:
         self._over = True
         return event
+
+
+def _with_attached(frame: Attached) -> EnvelopeWith:
+    """Raises ProtocolFault for bytes beside anything but a chunk of a conversation (PL-ATTACHED)."""
+    envelope = envelopes.decode(frame.body)
+    if MESSAGES.get(envelope.msg_type) is not SessionTransfer:
+        raise ProtocolFault("bytes beside the JSON of " + shown(envelope.msg_type))
+    return EnvelopeWith(**msgspec.structs.asdict(envelope), attached=frame.attached)

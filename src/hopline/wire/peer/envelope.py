@@ -24,6 +24,12 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     payload: msgspec.Raw
 
 
+class EnvelopeWith(Envelope, frozen=True, kw_only=True):
+    """One frame that came with bytes beside its JSON, which no JSON can bring."""
+
+    attached: memoryview
+
+
 class _Outgoing(msgspec.Struct, frozen=True, gc=False):
     """The same, with the payload still to be encoded."""
 

@@ -5,6 +5,8 @@ nothing more will come. What a call could not use is kept, also over the change 
 """
 
 import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 import lz4.block  # type: ignore[import-untyped]  # the package ships no types
@@ -15,6 +17,8 @@ _HEAD = struct.Struct(">IB")
 _LENGTH = struct.Struct(">I")
 _RAW_LENGTH = struct.Struct("<I")
 COMPRESSED = 0x01
+ATTACHED = 0x02
+"""Ours, where `session-raw` was agreed: the JSON's length (u32, little endian), the JSON, and bytes that go with it."""
 
 
 class Framing(StrEnum):
@@ -36,6 +40,20 @@ def encode_frame(body: bytes) -> bytes:
         if len(packed) < len(body):
             return _HEAD.pack(len(packed) + 1, COMPRESSED) + packed
     return _HEAD.pack(len(body) + 1, 0) + body
+
+
+def encode_attached(body: bytes, attached: bytes) -> bytes:
+    """The body as one binary frame, with bytes that go with it."""
+    head = _HEAD.pack(_LENGTH.size + len(body) + len(attached) + 1, ATTACHED) + _RAW_LENGTH.pack(len(body))
+    return b"".join((head, body, attached))
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A body, and the bytes that came with it."""
+
+    body: bytes
+    attached: memoryview
 
 
 class _Lines:
@@ -83,15 +101,16 @@ class _Lines:
 
 
 class _Frames:
-    """Binary frames."""
+    """Binary frames; with `attachments` also those that carry bytes beside their JSON."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, attachments: bool) -> None:
+        self._attachments = attachments
         self.fault = ""
         self.held = 0
         self._parts: list[bytes] = []
         self._need = 0
 
-    def receive(self, data: bytes) -> list[bytes]:
+    def receive(self, data: bytes) -> list[bytes | Attached]:
         """Every whole frame's body."""
         if self._parts:
             self._parts.append(data)
@@ -101,7 +120,7 @@ class _Frames:
             data = b"".join(self._parts)
             self._parts.clear()
             self.held = 0
-        bodies: list[bytes] = []
+        bodies: list[bytes | Attached] = []
         at, size = 0, len(data)
         while at < size:
             need = self._needed(data, at, size - at)
@@ -110,7 +129,7 @@ class _Frames:
                 self.held = size - at
                 self._need = need
                 break
-            body = b"" if self.fault else self._body(data, at, at + need)
+            body: bytes | Attached = b"" if self.fault else self._body(data, at, at + need)
             if self.fault:
                 break
             bodies.append(body)
@@ -131,7 +150,16 @@ class _Frames:
         elif have == _LENGTH.size:
             return _HEAD.size
         elif flags := data[at + _LENGTH.size]:
-            if flags != COMPRESSED:
+            if flags == ATTACHED and self._attachments:
+                if have >= _HEAD.size + _RAW_LENGTH.size:
+                    (json,) = _RAW_LENGTH.unpack_from(data, at + _HEAD.size)
+                    if not 0 < json <= length - 1 - _RAW_LENGTH.size:
+                        self.fault = f"a frame of length {length} that claims {json} bytes of JSON"
+                elif length > 1 + _RAW_LENGTH.size:
+                    return _HEAD.size + _RAW_LENGTH.size
+                else:
+                    self.fault = f"a frame of length {length} that has bytes beside its JSON"
+            elif flags != COMPRESSED:
                 self.fault = f"reserved flags {flags:#04x}"
             elif length <= 1 + _RAW_LENGTH.size:
                 self.fault = f"a compressed frame of length {length}"
@@ -143,10 +171,15 @@ class _Frames:
                     self.fault = f"a compressed frame that claims {raw} bytes"
         return _LENGTH.size + length
 
-    def _body(self, data: bytes, at: int, end: int) -> bytes:
+    def _body(self, data: bytes, at: int, end: int) -> bytes | Attached:
         """The JSON; of a block exactly what its length claimed, or the fault (PL-EXACT)."""
-        if not data[at + _LENGTH.size]:
+        flags = data[at + _LENGTH.size]
+        if not flags:
             return data[at + _HEAD.size : end]
+        if flags == ATTACHED:
+            begin = at + _HEAD.size + _RAW_LENGTH.size
+            (length,) = _RAW_LENGTH.unpack_from(data, at + _HEAD.size)
+            return Attached(data[begin : begin + length], memoryview(data)[begin + length : end])
         try:
             body: bytes = lz4.block.decompress(memoryview(data)[at + _HEAD.size : end])
         except lz4.block.LZ4BlockError:
@@ -181,14 +214,14 @@ class FrameReader:
         """At most one line, the rest being kept: nothing is cut that the ack may turn into frames (PL-CARRIED-OVER)."""
         return self._lines.receive(data, 1)
 
-    def settle(self, framing: Framing) -> list[bytes]:
+    def settle(self, framing: Framing, *, attachments: bool = False) -> Sequence[bytes | Attached]:
         """From here on frames are cut like this; the bodies that are already whole."""
         if framing is Framing.LINES:
             return self._lines.receive(b"")
-        self._frames = _Frames()
+        self._frames = _Frames(attachments=attachments)
         return self._frames.receive(self._lines.take_held())
 
-    def receive(self, data: bytes) -> list[bytes]:
+    def receive(self, data: bytes) -> Sequence[bytes | Attached]:
         """The bodies that `data` completes, in order."""
         return (self._frames or self._lines).receive(data)
 

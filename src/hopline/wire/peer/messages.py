@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from hopline.wire.peer.delegation import DelegateTask, TaskHandoff, TaskInterrupt, TaskStatus
-from hopline.wire.peer.envelope import Envelope
+from hopline.wire.peer.envelope import Envelope, EnvelopeWith
 from hopline.wire.peer.handshake import Challenge, Handshake, HandshakeAck
 from hopline.wire.peer.heartbeat import Ack, Heartbeat, SessionRow
 from hopline.wire.peer.hive import (
@@ -80,7 +80,10 @@ def decode_payload(frame: Envelope) -> msgspec.Struct | None:
     if decoder is None:
         return None
     try:
-        return decoder.decode(frame.payload)
+        message = decoder.decode(frame.payload)
+        if isinstance(frame, EnvelopeWith) and isinstance(message, SessionTransfer):
+            message = msgspec.structs.replace(message, data=frame.attached)
+        return message
     except msgspec.ValidationError:
         return _salvage(MESSAGES[frame.msg_type], frame.payload)
     except (msgspec.MsgspecError, RecursionError):

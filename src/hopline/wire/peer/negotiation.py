@@ -17,10 +17,12 @@ SESSION_OFFER = "session-offer"
 """Ours: a conversation is offered before it is sent, and begun where the receiver's copy ends."""
 SESSION_LZ4 = "session-lz4"
 """Ours: chunks of a conversation may be compressed."""
+SESSION_RAW = "session-raw"
+"""Ours: chunks of a conversation may stand behind their JSON as they are, in binary frames."""
 ONE_SHOT_REUSE = "oneshot-reuse"
 """Ours: several requests may follow each other on one one-shot."""
 
-FEATURES = frozenset({UNKNOWN_OK, FRAME_BIN, LEASE_FLEET, SESSION_OFFER, SESSION_LZ4, ONE_SHOT_REUSE})
+FEATURES = frozenset({UNKNOWN_OK, FRAME_BIN, LEASE_FLEET, SESSION_OFFER, SESSION_LZ4, SESSION_RAW, ONE_SHOT_REUSE})
 """What a link offers, and what a listener agrees to."""
 ONE_SHOT_FEATURES = FEATURES - {FRAME_BIN}
 """What a one-shot offers unless its errand says otherwise."""
