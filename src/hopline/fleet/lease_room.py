@@ -17,6 +17,7 @@ from hopline.fleet.claiming import Claiming
 from hopline.fleet.lease_place import LeasePlace
 from hopline.fleet.lease_records import EXCLUSIVE, Outcome, owner_of
 from hopline.fleet.lease_rules import REQUESTS, read
+from hopline.fleet.lease_runs import RunLeases
 from hopline.fleet.lease_store import FILE, LeaseStore
 from hopline.fleet.lease_writer import LeaseWriter
 from hopline.fleet.overlap import PATH_GLOB, OverlapIndex
@@ -49,6 +50,7 @@ class LeaseRoom:
         self._authority = Authority(self._writer)
         self._requester = Requester(self._authority, self._place)
         self._claiming = Claiming(self._requester)
+        self._runs = RunLeases(self._known, lambda lease_id, session: self._let_go(lease_id, session, pauses=()))
 
     def attach(self, links: Links) -> None:
         """See Room."""
@@ -59,7 +61,7 @@ class LeaseRoom:
     def operations(self) -> Mapping[str, Operation]:
         """See Room."""
         return {
-            "lease.claim": Operation(asks.ClaimLease, self._claiming.claim),
+            "lease.claim": Operation(asks.ClaimLease, self._claim),
             "lease.release": Operation(asks.ReleaseLease, self._release),
             "lease.ls": Operation(asks.ListLeases, self._list),
             "lease.check": Operation(asks.CheckPaths, self._check),
@@ -69,6 +71,7 @@ class LeaseRoom:
     async def run(self) -> None:
         """See Room."""
         trouble = ""
+        giving_back = asyncio.create_task(self._runs.run(self._requester.links.identity))
         try:
             while True:
                 await asyncio.sleep(EVERY_SECONDS)
@@ -80,6 +83,7 @@ class LeaseRoom:
                         log.warning("leases are not renewed: %s", error)
                     trouble = str(error)
         finally:
+            giving_back.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._claiming.close()
             self._writer.close()
@@ -110,6 +114,12 @@ class LeaseRoom:
             result = lease_answers.error(asked.request_id, f"{identity} is not the lease authority by its own settings")
         await connection.send("lease_result", result)
 
+    async def _claim(self, asked: asks.ClaimLease, progress: Progress) -> asks.LeaseClaimed:
+        claimed = await self._claiming.claim(asked, progress)
+        if claimed.lease is not None:
+            self._runs.note(claimed.lease.id, asked.session)
+        return claimed
+
     async def _release(self, asked: asks.ReleaseLease, _progress: Progress) -> asks.LeaseReleased:
         if asked.lease_id is not None:
             told = await self._let_go(asked.lease_id, asked.session)
@@ -130,7 +140,7 @@ class LeaseRoom:
             code="not_found",
         )
 
-    async def _let_go(self, lease_id: str, session: str) -> Told:
+    async def _let_go(self, lease_id: str, session: str, pauses: tuple[float, ...] | None = None) -> Told:
         attempts = 0
 
         def make(request_id: str) -> LeaseRelease:
@@ -138,7 +148,9 @@ class LeaseRoom:
             attempts += 1
             return LeaseRelease(request_id, lease_id, session)
 
-        told = await self._requester.ask(make)
+        told = await self._requester.ask(make, pauses=pauses)
+        if told.result.outcome != Outcome.ERROR:
+            self._runs.forget(lease_id)
         if attempts > 1 and told.result.outcome == Outcome.NOT_ACTIVE:  # the answer to an earlier attempt was lost
             told = replace(told, result=msgspec.structs.replace(told.result, outcome=Outcome.RELEASED.value))
         return told
@@ -164,6 +176,11 @@ class LeaseRoom:
             held=held[: asks.MAX_HELD_PATHS],
             more=max(0, len(held) - asks.MAX_HELD_PATHS),
         )
+
+    async def _known(self) -> list[Lease] | None:
+        """What is held, unless this machine would have to make its database to tell."""
+        here = self._requester.place() == self._requester.links.identity
+        return [] if here and not self._file.exists() else (await self._leases())[0]
 
     async def _leases(self) -> tuple[list[Lease], Told]:
         told = await self._requester.ask(LeaseList)
