@@ -12,8 +12,9 @@ import pytest
 from hub_machines import Machine, machines, marry, wait_for
 from tripwire import Tripwire
 
-SIZE = 20_000_000
-MIDDLE = 6_000_000
+SIZE = 40_000_000
+"""More than what waits in the sockets between the hubs."""
+MIDDLE = 25_000_000
 CWD = "/srv/my_app"
 PLACED = ".claude/projects/-srv-my-app"
 
@@ -72,7 +73,7 @@ def test_a_session_arrives_with_the_same_sha_256_and_both_sides_list_it(pair: Pa
     assert f"session s-1 is on {pair.b.identity}: {pair.placed}" in text
     assert digest(path) in text
     assert f"cd {CWD} && claude --resume s-1 --fork-session" in text
-    assert b"100% of 20.0 MB sent" in done.stderr
+    assert b"100% of 40.0 MB sent" in done.stderr
     assert digest(pair.placed) == digest(path)
     (sent,) = pair.a.told("session", "ls")["sessions"]
     (received,) = pair.b.told("session", "ls")["sessions"]
