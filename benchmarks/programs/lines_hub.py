@@ -4,7 +4,7 @@ import os
 import sys
 
 from hopline.__main__ import main
-from hopline.fleet import transfer_sender
+from hopline.fleet.transfer import sender as transfer_sender
 
 transfer_sender.FEATURES -= set(os.environ["BENCH_WITHOUT"].split())  # type: ignore[misc]  # nobody else wants to
 

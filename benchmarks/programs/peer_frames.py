@@ -14,10 +14,10 @@ import sys
 import time
 from pathlib import Path
 
-from hopline.fleet.actions import HubOptions
-from hopline.fleet.hub import Hub
-from hopline.fleet.keys import FileKeys
-from hopline.fleet.links import HubLinks
+from hopline.fleet.hub.hub import Hub
+from hopline.fleet.hub.keys import FileKeys
+from hopline.fleet.hub.links import HubLinks
+from hopline.fleet.links.actions import HubOptions
 from hopline.fleet.ports import Inbound
 from hopline.wire.peer.envelope import Envelope
 from hopline.wire.peer.messages import decode_payload

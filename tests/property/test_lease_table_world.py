@@ -6,7 +6,7 @@
 import pytest
 from lease_world import LeaseWorld
 
-from hopline.fleet.lease_records import Outcome
+from hopline.fleet.leases.records import Outcome
 
 SEEDS = range(8)
 STEPS = 25_000

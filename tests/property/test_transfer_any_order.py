@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transfer_wire import Side, Wire, frame, pieces
 
-from hopline.fleet.ledger import Ledger
-from hopline.fleet.transfer_intake import Intake
-from hopline.fleet.transfer_receiver import Receiver
+from hopline.fleet.transfer.intake import Intake
+from hopline.fleet.transfer.ledger import Ledger
+from hopline.fleet.transfer.receiver import Receiver
 from hopline.wire.peer.limits import CHUNK_BYTES
 
 WHOLES = [b"a" * (2 * CHUNK_BYTES + 7), b"b" * (CHUNK_BYTES + 1)]

@@ -2,9 +2,9 @@
 
 from itertools import count
 
-from hopline.fleet.actions import Action, Close, Deliver, Dial, DialOrder, HubOptions, Note, Settled, Write
-from hopline.fleet.channels import Role
-from hopline.fleet.core import HubCore
+from hopline.fleet.links.actions import Action, Close, Deliver, Dial, DialOrder, HubOptions, Note, Settled, Write
+from hopline.fleet.links.channels import Role
+from hopline.fleet.links.core import HubCore
 from hopline.wire.peer.envelope import Envelope, Payload
 
 START_MILLIS = 1_800_000_000_000

@@ -2,8 +2,8 @@
 
 import random
 
-from hopline.fleet.lease_records import Claim, Saved
-from hopline.fleet.leases import LeaseTable, Moment
+from hopline.fleet.leases.records import Claim, Saved
+from hopline.fleet.leases.table import LeaseTable, Moment
 
 START = 1_750_000_000
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from lease_model import ModelTable, touching
 from lease_tables import START
 
-from hopline.fleet.holding import good_until
-from hopline.fleet.lease_records import Claim, Ended, Forgotten, Granted, Outcome, Renewed, Saved, Spent
-from hopline.fleet.leases import LeaseTable, Moment
+from hopline.fleet.leases.holding import good_until
+from hopline.fleet.leases.records import Claim, Ended, Forgotten, Granted, Outcome, Renewed, Saved, Spent
+from hopline.fleet.leases.table import LeaseTable, Moment
 
 VALUES = (
     "src/**",

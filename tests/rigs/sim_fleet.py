@@ -7,7 +7,7 @@ from sim_hub import HEARTBEAT_SECONDS, SimHub, Violation
 from sim_leases import Authority, Beliefs, Requester
 from sim_network import End, Network
 
-from hopline.fleet.channels import DEAD_INTERVALS, Role
+from hopline.fleet.links.channels import DEAD_INTERVALS, Role
 
 HUBS = 5
 STORM_SECONDS = 300.0

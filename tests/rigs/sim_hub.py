@@ -6,9 +6,9 @@ from typing import Any
 
 from sim_network import End, Network
 
-from hopline.fleet.actions import Close, Deliver, Dial, DialOrder, HubOptions, Linked, Settled, Unlinked, Write
-from hopline.fleet.channels import Role
-from hopline.fleet.core import HubCore
+from hopline.fleet.links.actions import Close, Deliver, Dial, DialOrder, HubOptions, Linked, Settled, Unlinked, Write
+from hopline.fleet.links.channels import Role
+from hopline.fleet.links.core import HubCore
 from hopline.wire.peer.envelope import Envelope
 from hopline.wire.peer.events import Authenticated
 from hopline.wire.peer.heartbeat import SessionRow

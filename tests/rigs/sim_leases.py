@@ -10,12 +10,12 @@ from typing import Any
 
 from sim_hub import HEARTBEAT_SECONDS, SimHub, Violation
 
-from hopline.fleet import lease_rules
-from hopline.fleet.holding import good_until
-from hopline.fleet.lease_answers import error, spelled
-from hopline.fleet.lease_records import Change, Ended, Forgotten, Granted, Lease, Renewed, Saved, Spent, owner_of
-from hopline.fleet.lease_rules import Unsound, check_claim, check_list, check_release
-from hopline.fleet.leases import LeaseTable, Moment
+from hopline.fleet.leases import rules as lease_rules
+from hopline.fleet.leases.answers import error, spelled
+from hopline.fleet.leases.holding import good_until
+from hopline.fleet.leases.records import Change, Ended, Forgotten, Granted, Lease, Renewed, Saved, Spent, owner_of
+from hopline.fleet.leases.rules import Unsound, check_claim, check_list, check_release
+from hopline.fleet.leases.table import LeaseTable, Moment
 from hopline.wire.peer.leases import LeaseClaim, LeaseRelease, LeaseResult
 
 RESOURCES = ("src/**", "src/a.py", "src/app/**", "lib/**", "lib/x/y.py", "docs", "web/**", "api/one.py", "api/two.py")

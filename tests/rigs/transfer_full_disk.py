@@ -13,9 +13,9 @@ from pathlib import Path
 
 from transfer_wire import Side, Wire, frame, pieces
 
-from hopline.fleet.ledger import Ledger
-from hopline.fleet.transfer_intake import Intake
-from hopline.fleet.transfer_receiver import Receiver
+from hopline.fleet.transfer.intake import Intake
+from hopline.fleet.transfer.ledger import Ledger
+from hopline.fleet.transfer.receiver import Receiver
 
 MIB = 1 << 20
 WHOLE = os.urandom(8 * MIB)

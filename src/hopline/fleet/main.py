@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hopline.errors import HoplineError, Unavailable, UsageError
-from hopline.fleet.log import log_to_stderr
-from hopline.fleet.place import HubPlace
+from hopline.fleet.hub.log import log_to_stderr
+from hopline.fleet.hub.place import HubPlace
 from hopline.records import StartFailed
 from hopline.settings import RelaySettings, fleet_folder, load_settings
 from hopline.wire.hub.peers import HubRecord, HubServing
 from hopline.wire.peer.limits import DEFAULT_PORT
 
 if TYPE_CHECKING:
-    from hopline.fleet.serving import Listen
+    from hopline.fleet.hub.serving import Listen
 
 STARTING_SECONDS = 5.0
 """How long a hub that holds the lock may take to serve, or to leave."""
@@ -146,7 +146,7 @@ def _leave_folder() -> None:
 
 
 def _run(place: HubPlace, listen: str | None, started: Callable[[HubRecord], None]) -> None:
-    from hopline.fleet.serving import serve
+    from hopline.fleet.hub.serving import serve
     from hopline.worker.descriptors import allow_many
 
     relay = load_settings().relay
@@ -156,7 +156,7 @@ def _run(place: HubPlace, listen: str | None, started: Callable[[HubRecord], Non
 
 
 def _where(relay: RelaySettings, listen: str | None) -> "Listen":
-    from hopline.fleet.serving import Listen
+    from hopline.fleet.hub.serving import Listen
 
     if listen is None:
         return Listen(relay.listen_addr, relay.listen_port, explicit=False)

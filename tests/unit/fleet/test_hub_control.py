@@ -12,7 +12,7 @@ import pytest
 
 from hopline.client.hub import HubClient, HubGone, HubRefused
 from hopline.errors import Refused, UsageError
-from hopline.fleet.control import ControlServer
+from hopline.fleet.hub.control import ControlServer
 from hopline.fleet.ports import Operation, Progress
 from hopline.serve.unix import bind
 from hopline.wire.hub import frames

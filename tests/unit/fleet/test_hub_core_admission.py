@@ -3,8 +3,8 @@
 import pytest
 from core_world import KEY, Node, World
 
-from hopline.fleet.actions import DialOrder, Lost
-from hopline.fleet.admission import Failures
+from hopline.fleet.links.actions import DialOrder, Lost
+from hopline.fleet.links.admission import Failures
 from hopline.wire.peer.events import Authenticated, Denied
 from hopline.wire.peer.limits import MAX_HANDSHAKES
 

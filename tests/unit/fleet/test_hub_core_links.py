@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 from core_world import KEY, Node, World
 
-from hopline.fleet.actions import DialOrder, Lost
-from hopline.fleet.channels import newer_stays
-from hopline.fleet.dedup import Seen
+from hopline.fleet.links.actions import DialOrder, Lost
+from hopline.fleet.links.channels import newer_stays
+from hopline.fleet.links.dedup import Seen
 from hopline.wire.peer.events import Authenticated, Denied, WrongPeer
 from hopline.wire.peer.heartbeat import Capabilities, SessionRow, Tool
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hopline.errors import Unavailable
-from hopline.fleet import collection, discovery, listening
+from hopline.fleet.hub import collection, discovery, listening
 from hopline.records import RunRecord
 from hopline.roster import Row
 from hopline.wire.hub.peers import Found

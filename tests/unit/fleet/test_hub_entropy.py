@@ -2,8 +2,8 @@
 
 import pytest
 
-from hopline.fleet import entropy
-from hopline.fleet.entropy import DRAWN_BYTES, SystemEntropy
+from hopline.fleet.hub import entropy
+from hopline.fleet.hub.entropy import DRAWN_BYTES, SystemEntropy
 
 
 def test_every_drawn_byte_is_given_at_most_once(monkeypatch: pytest.MonkeyPatch) -> None:

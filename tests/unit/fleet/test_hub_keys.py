@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hopline.errors import ConnectDenied, Corrupt, UsageError
-from hopline.fleet import addresses
-from hopline.fleet.keys import MAX_ADDRESSES, STALE_SECONDS, FileKeys
+from hopline.fleet.hub.keys import MAX_ADDRESSES, STALE_SECONDS, FileKeys
+from hopline.fleet.links import addresses
 
 KEY = bytes(range(32))
 
@@ -95,7 +95,7 @@ def test_a_full_disk_is_told_with_its_place_and_leaves_nothing(
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("hopline.fleet.keys.os.fsync", full)
+    monkeypatch.setattr("hopline.fleet.hub.keys.os.fsync", full)
     with pytest.raises(OSError, match=r"No space left on device: '.*/peers/b-2\.key'"):
         keys.keep("b-2", KEY)
     assert list((folder / "peers").iterdir()) == []

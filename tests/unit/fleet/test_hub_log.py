@@ -2,7 +2,7 @@
 
 import logging
 
-from hopline.fleet.log import MAX_ENTRIES, Lines, Throttle
+from hopline.fleet.hub.log import MAX_ENTRIES, Lines, Throttle
 
 
 def entry(text: str, level: int = logging.INFO, created: float = 1000.0) -> logging.LogRecord:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from hopline.errors import Misuse, Unavailable
-from hopline.fleet import links as links_module
-from hopline.fleet import transport as transport_module
-from hopline.fleet.actions import HubOptions
 from hopline.fleet.errors import NotPaired, PeerDenied, PeerUnreachable
-from hopline.fleet.hub import Hub
-from hopline.fleet.keys import FileKeys
-from hopline.fleet.links import HubLinks
+from hopline.fleet.hub import links as links_module
+from hopline.fleet.hub import transport as transport_module
+from hopline.fleet.hub.hub import Hub
+from hopline.fleet.hub.keys import FileKeys
+from hopline.fleet.hub.links import HubLinks
+from hopline.fleet.links.actions import HubOptions
 from hopline.fleet.ports import Inbound
 from hopline.wire.peer.envelope import Envelope
 from hopline.wire.peer.negotiation import FEATURES, ONE_SHOT_REUSE

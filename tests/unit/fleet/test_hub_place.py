@@ -8,8 +8,8 @@ import pytest
 
 from hopline.client import hub_holder
 from hopline.errors import HoplineError, Unavailable
-from hopline.fleet.place import HubPlace
-from hopline.fleet.serving import _port_of, _raise_told
+from hopline.fleet.hub.place import HubPlace
+from hopline.fleet.hub.serving import _port_of, _raise_told
 from hopline.wire.hub.peers import HubRecord
 
 RECORD = HubRecord(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from lease_tables import START, Clock, claim, owner, table_at
 
-from hopline.fleet.lease_records import Outcome
+from hopline.fleet.leases.records import Outcome
 
 A, B, C, D = (owner(name) for name in "abcd")
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from hopline.fleet.overlap import OverlapIndex, fixed_part, overlap
+from hopline.fleet.leases.overlap import OverlapIndex, fixed_part, overlap
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from lease_links import WALL, FakeLinks
 
 from hopline.errors import Refused, Unavailable, UsageError
 from hopline.fleet.errors import FeatureMissing, PeerUnreachable
-from hopline.fleet.holding import good_until
-from hopline.fleet.lease_place import LeasePlace
-from hopline.fleet.lease_records import seconds_of, stamp
-from hopline.fleet.lease_room import LeaseRoom
-from hopline.fleet.renewal import living_owners
-from hopline.fleet.requester import LeaseUnknown
+from hopline.fleet.leases.holding import good_until
+from hopline.fleet.leases.place import LeasePlace
+from hopline.fleet.leases.records import seconds_of, stamp
+from hopline.fleet.leases.renewal import living_owners
+from hopline.fleet.leases.requester import LeaseUnknown
+from hopline.fleet.leases.room import LeaseRoom
 from hopline.settings import RelaySettings, Settings
 from hopline.wire.hub.leases import AskAuthority, CheckPaths, ClaimLease, ListLeases, ReleaseLease
 from hopline.wire.peer.negotiation import LEASE_FLEET
@@ -312,8 +312,8 @@ async def test_leases_last_while_their_session_is_heard_of_and_no_longer(folder)
 
 
 def _later(seconds):
-    from hopline.fleet.authority import this_moment
-    from hopline.fleet.leases import Moment
+    from hopline.fleet.leases.authority import this_moment
+    from hopline.fleet.leases.table import Moment
 
     def clock():
         moment = this_moment()

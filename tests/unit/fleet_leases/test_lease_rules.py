@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from lease_tables import START, Clock, claim, owner, table_at
 
-from hopline.fleet.lease_answers import spelled
-from hopline.fleet.lease_records import Claim
-from hopline.fleet.lease_rules import Release, Unsound, check_claim, check_list, check_release, read
+from hopline.fleet.leases.answers import spelled
+from hopline.fleet.leases.records import Claim
+from hopline.fleet.leases.rules import Release, Unsound, check_claim, check_list, check_release, read
 from hopline.wire.peer.leases import LeaseList, LeaseRelease
 
 SOUND = {

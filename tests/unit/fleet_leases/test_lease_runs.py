@@ -3,7 +3,7 @@
 import asyncio
 
 from hopline.errors import Unavailable
-from hopline.fleet.lease_runs import RunLeases
+from hopline.fleet.leases.runs import RunLeases
 from hopline.wire.peer.leases import Lease
 
 RUN, OTHER = "0123456789ab", "ba9876543210"

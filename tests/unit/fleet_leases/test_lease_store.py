@@ -12,12 +12,12 @@ from lease_tables import START, Clock, claim, owner
 from lease_world import OWNERS, VALUES, Disk
 
 from hopline.errors import Corrupt, Unavailable
-from hopline.fleet import lease_writer
-from hopline.fleet.authority import Authority
-from hopline.fleet.lease_records import Saved, Spent
-from hopline.fleet.lease_store import LeaseStore
-from hopline.fleet.lease_writer import LeaseWriter
-from hopline.fleet.leases import LeaseTable
+from hopline.fleet.leases import writer as lease_writer
+from hopline.fleet.leases.authority import Authority
+from hopline.fleet.leases.records import Saved, Spent
+from hopline.fleet.leases.store import LeaseStore
+from hopline.fleet.leases.table import LeaseTable
+from hopline.fleet.leases.writer import LeaseWriter
 from hopline.wire.peer.leases import LeaseClaim, LeaseList, LeaseRelease
 
 MILLIS = START * 1000

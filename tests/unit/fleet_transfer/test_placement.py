@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from hopline.fleet.placement import is_session_id, place, slug, why_not_cwd
+from hopline.fleet.transfer.placement import is_session_id, place, slug, why_not_cwd
 
 
 @pytest.mark.parametrize(

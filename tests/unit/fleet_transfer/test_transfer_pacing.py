@@ -2,7 +2,7 @@
 
 import pytest
 
-from hopline.fleet.transfer_packing import FAST_PATH, WINDOW_BYTES, Pacing
+from hopline.fleet.transfer.packing import FAST_PATH, WINDOW_BYTES, Pacing
 from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.negotiation import FEATURES, FRAME_BIN, SESSION_LZ4, SESSION_RAW
 

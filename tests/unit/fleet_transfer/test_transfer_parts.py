@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hopline.fleet import transfer_parts
-from hopline.fleet.ledger import Ledger, Sent
-from hopline.fleet.transfer_parts import MAX_PARTS, PART_SECONDS, Parts
+from hopline.fleet.transfer import parts as transfer_parts
+from hopline.fleet.transfer.ledger import Ledger, Sent
+from hopline.fleet.transfer.parts import MAX_PARTS, PART_SECONDS, Parts
 
 DATA = b"a conversation\n" * 1000
 DIGEST = hashlib.sha256(DATA).hexdigest()

@@ -10,9 +10,9 @@ import lz4.block
 import pytest
 from transfer_wire import PLAIN, Side, Wire, frame, pieces, transcript
 
-from hopline.fleet.ledger import Ledger
-from hopline.fleet.transfer_intake import Intake
-from hopline.fleet.transfer_receiver import Receiver
+from hopline.fleet.transfer.intake import Intake
+from hopline.fleet.transfer.ledger import Ledger
+from hopline.fleet.transfer.receiver import Receiver
 from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.negotiation import FEATURES, SESSION_LZ4
 from hopline.wire.peer.transfer import SessionOffer, SessionTransfer

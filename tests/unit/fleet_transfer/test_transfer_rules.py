@@ -2,8 +2,8 @@
 
 import pytest
 
-from hopline.fleet.transfer_plan import chunk_count, kept_chunks, span
-from hopline.fleet.transfer_rules import AlreadyPresent, Bound, Claim, InPlace, Keep, Refuse, admit, claim, decide
+from hopline.fleet.transfer.plan import chunk_count, kept_chunks, span
+from hopline.fleet.transfer.rules import AlreadyPresent, Bound, Claim, InPlace, Keep, Refuse, admit, claim, decide
 from hopline.wire.peer.limits import CHUNK_BYTES
 
 DIGEST = "ab" * 32

@@ -10,11 +10,11 @@ import pytest
 from transfer_wire import PLAIN, Side, Wire, frame, transcript
 
 from hopline.errors import Refused, Unavailable, UsageError
-from hopline.fleet.ledger import Ledger
-from hopline.fleet.transfer import TransferRoom
-from hopline.fleet.transfer_intake import Intake
-from hopline.fleet.transfer_receiver import Receiver
-from hopline.fleet.transfer_sender import Sender
+from hopline.fleet.transfer.intake import Intake
+from hopline.fleet.transfer.ledger import Ledger
+from hopline.fleet.transfer.receiver import Receiver
+from hopline.fleet.transfer.room import TransferRoom
+from hopline.fleet.transfer.sender import Sender
 from hopline.wire.hub.sessions import ListSessions, SendProgress, SendSession, SessionList, SessionSent
 from hopline.wire.peer.limits import CHUNK_BYTES
 from hopline.wire.peer.negotiation import FEATURES

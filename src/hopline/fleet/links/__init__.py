@@ -1,0 +1,1 @@
+"""Who is linked, dialled, admitted and dead: pure. Bytes and times in, actions out."""

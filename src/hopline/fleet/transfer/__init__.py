@@ -1,0 +1,1 @@
+"""Conversations handed to other machines: sent in chunks, verified, placed, entered in a ledger."""
