@@ -249,3 +249,35 @@ def typed_on_a_terminal(machine: Machine, *resources: str) -> list[str]:
     os.waitpid(pid, 0)
     os.close(terminal)
     return [json.loads(name.read_text())["lease"]["owner_session_id"] for name in names]
+
+
+def test_a_claim_waits_through_the_end_of_its_own_hub(private_place: Path) -> None:
+    with machines(private_place, "alone") as (alone,):
+        held = claim(alone, "path_glob:src/", "--session", "first")["lease"]
+        waiting = alone.spawn("lease", "claim", "path_glob:src/", "--wait", "30s", "--session", "second", "--json")
+        until_it_waits(waiting)
+        assert alone.run("hub", "stop").returncode == 0
+        assert "hub has left" in until_it_waits(waiting)
+        assert alone.run("lease", "release", held["id"], "--session", "first").returncode == 0
+        told, _ = waiting.communicate(timeout=SECONDS)
+        assert json.loads(told)["lease"]["fence"] > held["fence"]
+
+
+def test_one_means_held_by_somebody_else_and_nothing_else_does(private_place: Path) -> None:
+    with machines(private_place, "alone") as (alone,):
+        claim(alone, "path_glob:src/", "--session", "first")
+        for status, arguments in (
+            (1, ["path_glob:src/"]),
+            (2, ["path_glob:src/", "--ttl", "8d"]),
+            (2, ["path_glob:src/", "--ttl", "0"]),
+            (2, ["path_glob:" + "x" * 513]),
+            (2, ["path_glob:~/x"]),
+        ):
+            done = alone.run("lease", "claim", *arguments, "--session", "second")
+            assert done.returncode == status, done.stderr
+        alone.run("hub", "stop")
+        (alone.home / "fleet" / "leases.db").write_bytes(b"somebody's notes\n" * 200)
+        broken = alone.run("lease", "claim", "path_glob:src/", "--session", "second")
+        assert broken.returncode == 6
+        assert b"leases.db" in broken.stderr
+        assert b"move it away" in broken.stderr

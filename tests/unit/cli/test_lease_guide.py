@@ -54,3 +54,21 @@ def test_a_pasted_hook_says_no_where_the_command_is_not_there(tmp_path: Path) ->
         _, command = command_of(agent)
         asked = subprocess.run(["/bin/sh", "-c", command], env={"PATH": str(tmp_path)}, capture_output=True, timeout=20)
         assert asked.returncode == 2
+
+
+def test_the_pasted_start_hook_names_the_session_that_the_check_counts_as(tmp_path: Path) -> None:
+    found = re.search(r"<!-- hook claude -->\n```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert found is not None
+    (entry,) = json.loads(found[1])["hooks"]["SessionStart"]
+    (hook,) = entry["hooks"]
+    told = tmp_path / "environment"
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "CLAUDE_ENV_FILE": str(told),
+    }
+    environment.pop("HOPLINE_SESSION", None)
+    call = json.dumps({"session_id": "5b3e 1", "source": "startup"}).encode()
+    for named, text in ({}, "export HOPLINE_SESSION='5b3e 1'\n"), ({"HOPLINE_SESSION": "run"}, ""):
+        told.unlink(missing_ok=True)
+        subprocess.run(["sh", "-c", hook["command"]], input=call, env=environment | named, check=True, timeout=20)
+        assert told.read_text() == text

@@ -137,6 +137,63 @@ async def test_who_waits_is_told_what_it_waits_for_and_gets_it_when_it_is_free(f
         assert claimed.lease.fence > first.lease.fence
 
 
+@scenario
+async def test_who_waits_goes_on_when_the_authority_was_started_anew_and_is_told_of_the_lost_place(folder):
+    async with machines(folder) as [home, away]:
+        first = await home.claim()
+        waiting = asyncio.ensure_future(away.claim(wait=True))
+        await until(lambda: _true(away.news))
+        home.room._authority._table = None  # waiters are kept in memory only
+        await until(lambda: _true([one for one in away.news if "place" in (one.trouble or "")]))
+        await home.release(lease_id=first.lease.id)
+        assert (await waiting).outcome == "granted"
+
+
+@scenario
+async def test_who_waits_goes_on_when_the_authority_cannot_be_reached_for_a_while(folder):
+    async with machines(folder) as [home, away]:
+        first = await home.claim()
+        waiting = asyncio.ensure_future(away.claim(wait=True))
+        await until(lambda: _true(away.news))
+        away.links.unreachable = True
+        await until(lambda: _true([one for one in away.news if "cannot be reached" in (one.trouble or "")]))
+        away.links.unreachable = False
+        await home.release(lease_id=first.lease.id)
+        assert (await waiting).outcome == "granted"
+
+
+@scenario
+async def test_a_wait_that_ends_while_nobody_answers_is_not_a_no(folder):
+    async with machines(folder) as [home, away]:
+        await home.claim()
+        waiting = asyncio.ensure_future(away.claim(wait=True, wait_secs=0.5))
+        await until(lambda: _true(away.news))
+        away.links.unreachable = True
+        with pytest.raises(PeerUnreachable):
+            await waiting
+
+
+@scenario
+async def test_a_grant_tells_what_overlaps_it_when_that_is_asked(folder):
+    async with machines(folder) as [home, away]:
+        await home.claim("src/docs/", mode="advisory", reason="pages")
+        await home.claim("web/", mode="advisory")
+        await away.claim("src/mine", mode="advisory")
+        assert (await away.claim()).overlaps == []
+        told = (await away.claim("src/", overlaps=True)).overlaps
+        assert [(one.resource_value, one.owner_session_id) for one in told] == [("src/docs/", f"s@{HOME}")]
+
+
+@scenario
+async def test_of_several_leases_of_one_thing_the_latest_is_released_and_the_rest_counted(folder):
+    async with machines(folder) as [_, away]:
+        first, second = [(await away.claim()).lease.id for _ in range(2)]
+        let_go = await away.release(kind="path_glob", value="src/**")
+        assert (let_go.released, let_go.left) == ([second], 1)
+        let_go = await away.release(kind="path_glob", value="src/**")
+        assert (let_go.released, let_go.left) == ([first], 0)
+
+
 async def _true(value):
     return bool(value)
 
