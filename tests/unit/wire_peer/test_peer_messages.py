@@ -21,12 +21,30 @@ from hopline.wire.peer.heartbeat import (
 )
 from hopline.wire.peer.lan import Announcement, HiveNotice, decode_announcement, encode_announcement
 from hopline.wire.peer.limits import MAX_BODY_BYTES
-from hopline.wire.peer.messages import MESSAGES, PROTO_0, decode_payload
+from hopline.wire.peer.messages import MESSAGES, decode_payload
 
 EXAMPLES = json.loads((Path(__file__).parent / "peer_examples.json").read_text())
 FULL = {name: example["full"] for name, example in EXAMPLES.items()}
 LEAST = {name: example["least"] for name, example in EXAMPLES.items()}
 PAGE = Path(__file__).parents[3] / "docs" / "wire" / "peer.md"
+
+PROTO_0 = frozenset(
+    {
+        "challenge",
+        "handshake",
+        "handshake_ack",
+        "heartbeat",
+        "ack",
+        "delegate_task",
+        "task_status",
+        "task_handoff",
+        "task_interrupt",
+        "knowledge_sync",
+        "knowledge_request",
+        "knowledge_snapshot",
+    }
+)
+"""What the oldest peers know."""
 
 
 def frame(msg_type: str, payload: object) -> Envelope:

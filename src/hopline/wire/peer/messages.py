@@ -46,24 +46,6 @@ MESSAGES: dict[str, type[msgspec.Struct]] = {
     "lease_result": LeaseResult,
 }
 
-PROTO_0 = frozenset(
-    {
-        "challenge",
-        "handshake",
-        "handshake_ack",
-        "heartbeat",
-        "ack",
-        "delegate_task",
-        "task_status",
-        "task_handoff",
-        "task_interrupt",
-        "knowledge_sync",
-        "knowledge_request",
-        "knowledge_snapshot",
-    }
-)
-"""What the oldest peers know. Any other type makes them stop reading, so it goes only where it was agreed to."""
-
 _PIECEWISE: dict[str, type] = {"sessions": SessionRow, "listen_addrs": str}
 """Lists of which an unreadable element is dropped; elsewhere it voids the list."""
 
