@@ -157,6 +157,7 @@ def _told(sent: "SessionSent", as_json: bool) -> int:
     if not arrived:
         sys.stderr.write(
             f"hopline: session {sent.session_id} was sent, and {sent.peer} has not said that it arrived; "
-            "see later: hopline session ls\n"
+            "see later: hopline session ls. A claudectl says nothing when it has no folder "
+            f"{plain(sent.cwd)}: then name one it has with --remote-cwd\n"
         )
     return DONE if arrived else FAILED
