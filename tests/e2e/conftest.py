@@ -9,6 +9,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+from page_rig import Watched, Web, chromium
+from playwright.sync_api import Browser
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +27,31 @@ def private_place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield place
     end_everything_started_with(f"HOPLINE_HOME={place / 'home'}")
     shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium for the page tests of one module."""
+    with chromium() as launched:
+        yield launched
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    """`hopline web` for one test."""
+    served = Web()
+    yield served
+    served.close()
+
+
+@pytest.fixture
+def watched(browser: Browser) -> Iterator[Watched]:
+    """A page of desk size, which must not have complained when the test is over."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, timezone_id="UTC")
+    page = Watched(context.new_page())
+    yield page
+    context.close()
+    assert page.complaints == []
 
 
 def end_everything_started_with(marker: str) -> None:

@@ -1,39 +1,16 @@
 """What agents did, on the page: the record of a run that is over, opened in a browser, and a live run's search."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from cli_rig import detached, wait_for_output
 from page_record import Story
-from page_rig import Watched, Web, chromium
+from page_rig import Watched, Web
 from playwright.sync_api import Browser, expect
 
 pytestmark = pytest.mark.timeout(120)
 
 ATTACK = "<img src=x onerror=window.broken=1><script>broken=1</script>"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as launched:
-        yield launched
-
-
-@pytest.fixture
-def web() -> Iterator[Web]:
-    served = Web()
-    yield served
-    served.close()
-
-
-@pytest.fixture
-def watched(browser: Browser) -> Iterator[Watched]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, timezone_id="UTC")
-    page = Watched(context.new_page())
-    yield page
-    context.close()
-    assert page.complaints == []
 
 
 def search_run() -> Story:

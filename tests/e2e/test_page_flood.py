@@ -2,11 +2,10 @@
 
 import sys
 import time
-from collections.abc import Iterator
 
 import pytest
 from cli_rig import detached, hopline
-from page_rig import Watched, Web, chromium
+from page_rig import Watched, Web
 from playwright.sync_api import Browser, expect
 
 pytestmark = pytest.mark.timeout(120)
@@ -28,12 +27,6 @@ new PerformanceObserver(list => {
 """
 MAX_TASK_MILLIS = 400
 """The bar is 200 and is measured by the benchmark; here two cores may be busy with other tests."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as launched:
-        yield launched
 
 
 def test_a_million_lines_freeze_nothing_and_open_in_a_moment(browser: Browser) -> None:

@@ -1,35 +1,11 @@
 """The listing in a real browser: what a person with several runs sees at a glance."""
 
-from collections.abc import Iterator
-
 import pytest
 from cli_rig import detached, hopline, wait_until_over
-from page_rig import Watched, Web, chromium
+from page_rig import Watched, Web
 from playwright.sync_api import Browser, expect
 
 pytestmark = pytest.mark.timeout(120)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as launched:
-        yield launched
-
-
-@pytest.fixture
-def web() -> Iterator[Web]:
-    served = Web()
-    yield served
-    served.close()
-
-
-@pytest.fixture
-def watched(browser: Browser) -> Iterator[Watched]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    page = Watched(context.new_page())
-    yield page
-    context.close()
-    assert page.complaints == []
 
 
 def test_a_run_appears_changes_and_ends_without_a_reload(web: Web, watched: Watched) -> None:

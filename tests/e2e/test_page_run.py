@@ -4,11 +4,10 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator
 
 import pytest
 from cli_rig import detached, hopline, wait_for_output, wait_until_over
-from page_rig import Watched, Web, chromium
+from page_rig import Watched, Web
 from playwright.sync_api import Browser, expect
 
 pytestmark = pytest.mark.timeout(120)
@@ -25,28 +24,6 @@ while True:
 """
 
 COUNTER = "i=0; while :; do i=$((i+1)); echo line-$i; sleep 0.02; done"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as launched:
-        yield launched
-
-
-@pytest.fixture
-def web() -> Iterator[Web]:
-    served = Web()
-    yield served
-    served.close()
-
-
-@pytest.fixture
-def watched(browser: Browser) -> Iterator[Watched]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    page = Watched(context.new_page())
-    yield page
-    context.close()
-    assert page.complaints == []
 
 
 def numbers(text: str) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from page_rig import Watched, Web, chromium
+from page_rig import Watched, Web
 from playwright.sync_api import Browser, expect
 
 pytestmark = pytest.mark.timeout(60)
@@ -105,12 +105,6 @@ AGENT = [
     event(3, "worker_started", data={"generation": 1, "pid": 42, "runner": "direct", "argv": ["claude"], "cwd": "/"}),
     event(4, "subprocess_output", data={"stream": "stdout", "content": "thinking\n", "process_id": "worker-1"}),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as launched:
-        yield launched
 
 
 @pytest.fixture
